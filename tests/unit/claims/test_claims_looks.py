@@ -12,12 +12,12 @@ from parity.analysis.decision import ASSAY, decide
 from parity.analysis.estimate import mean_of
 from parity.analysis.outcomes import DIFFERENT
 from parity.analysis.sequential import ONE_LOOK, Levels, levels_at, strictest
-from parity.claims.cells import AT_ONE_LOOK, CellLevels, JudgingData
+from parity.claims.cells import AT_ONE_LOOK, JudgingData
 from parity.claims.finding import Finding
 from parity.claims.judging import Verdict
 from parity.claims.judging import judged as judged_alone
 from parity.claims.rules import contrasts, rules
-from parity.claims.rules.questions import Question
+from parity.claims.rules.contrasts import Question
 from parity.plan.looks import DECIDED
 
 LOOKS = (10, 20, 30)
@@ -168,7 +168,7 @@ def test_each_comparison_has_the_levels_of_its_own_looks() -> None:
         ("box", "crate"): (first, second),
         ("native-b", "native-a"): (LAST,),
     }.items():
-        assert seen.cell("spin", "time", *sides).levels == CellLevels(strictest(levels), LAST)
+        assert seen.cell("spin", "time", *sides).levels == (strictest(levels), LAST)
     at_once = JudgingData(*data.dataset(values, arms=arms, positive="native-plus", failed=failed))
     assert at_once.cell("spin", "time", "box", "crate").levels == AT_ONE_LOOK
 
@@ -223,13 +223,13 @@ def test_stopping_at_any_look_errs_in_one_of_twenty(test, truth: float) -> None:
     """
     looks, studies = (15, 30, 45, 60), 1000
     cell = JudgingData(*data.dataset(data.quiet(blocks=60))).cell("spin", "time", "box", "native-a")
-    levels = [CellLevels(own=levels_at(looks, look)) for look in looks]
+    levels = [(levels_at(looks, look), ONE_LOOK) for look in looks]
     random = np.random.default_rng(20261122)
     wrong = {"once": 0, "looks": 0}
     for _ in range(studies):
         effects = random.normal(truth, 0.003, 60)
         for name, of_look in (("once", [AT_ONE_LOOK] * len(looks)), ("looks", levels)):
-            asked = [Question(cell, effects[:look], effects[:0], levels=at)
+            asked = [Question((cell,), effects[:look], effects[:0], levels=at)
                      for look, at in zip(looks, of_look, strict=True)]  # fmt: skip
             wrong[name] += any(test(each).verdict == "supported" for each in asked)
     # Of those that err in just one of twenty, one in a thousand is wrong more often.

@@ -6,7 +6,7 @@ import pytest
 from plans import plan_of
 
 from parity.claims.cells import Selection
-from parity.claims.register import declared, missing
+from parity.claims.register import declared
 
 COMMAND = {
     "title": "Melt", "program": ["/melt", "{steps}"], "binaries": ["/melt"],
@@ -35,5 +35,5 @@ PLAN = plan_of(
 )  # fmt: skip
 def test_its_names_are_those_of_the_plan(cells: dict[str, Any], absent: list[str]) -> None:
     chosen = Selection.of({"benchmark": "melt", "arms": ["podman"], **cells})
-    assert missing(chosen, {}, declared([PLAN])) == absent
-    assert missing(chosen, {}, declared()) == ["melt"]
+    assert declared([PLAN]).missing(chosen, {}) == absent
+    assert declared().missing(chosen, {}) == ["melt"]

@@ -20,7 +20,7 @@ PLAN_EARLY = ("plan:p", "P", EARLY)
 
 
 def status(*rows: tuple[str, str, str], claim: str = "X", plan: str = "P", run: str = RUN) -> str:
-    registered = sorted((Registration(*row) for row in rows), key=lambda row: row.time)
+    registered = sorted((Registration(*row) for row in rows), key=lambda row: row.registered)
     return registration.status(registered, ("one", claim), ("plan:p", plan), run)
 
 

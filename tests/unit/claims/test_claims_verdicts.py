@@ -274,7 +274,7 @@ def test_a_claim_on_most_cells_has_the_p_of_most(tmp_path: Path) -> None:
     known = data.register(tmp_path, data.claim(test)).claims[0]
     passed, others = found("supported", p_value=0.01, p_against=0.99), found("inconclusive")
     cells = [passed] * 5 + [others] * 3
-    pool = tuple((1, replace(each, case=f"c{place}")) for place, each in enumerate(cells))
+    pool = tuple(replace(each, case=f"c{place}", test=1) for place, each in enumerate(cells))
     one = judging.Verdict(known, "full", "supported", "", pool)
     assert one.p_values == pytest.approx((0.04, 1.0))
 

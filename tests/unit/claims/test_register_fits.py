@@ -19,8 +19,6 @@ from parity.claims.register import (
     declared,
     load_register,
     load_users_claims,
-    missing,
-    require_declared,
 )
 from parity.core.errors import UserError
 from parity.plan.study import Study, load_study
@@ -50,7 +48,7 @@ UNPLANNED = {"sysbench.threads=36", "sysbench.prime=40000000", "sysbench-libaio.
 
 
 def missing_in(test: dict[str, Any], known: Declared = KNOWN) -> set[str]:
-    return set(missing(Selection.of(test["cells"]), test, known))
+    return set(known.missing(Selection.of(test["cells"]), test))
 
 
 @each_test
@@ -107,9 +105,7 @@ def test_a_name_that_is_misspelt_is_refused(test: dict[str, Any]) -> None:
     assert changed
     for name, wrong in changed:
         with pytest.raises(UserError) as caught:
-            require_declared(
-                Selection.of(wrong["cells"]), wrong, wrong.get("waits_for", ()), KNOWN, "x"
-            )
+            KNOWN.require(Selection.of(wrong["cells"]), wrong, wrong.get("waits_for", ()), "x")
         assert "nothing declares" in str(caught.value), name
 
 
@@ -131,7 +127,7 @@ def test_a_level_that_a_benchmark_does_not_have_is_refused(
     cells = {"benchmark": benchmark, "metric": metric, "arms": ["lxc"]}
     for key in ("parameters", "levels"):
         chosen = Selection.of(cells | {key: {name: [level]}})
-        assert missing(chosen, {}, KNOWN) == [f"{benchmark}.{name}={level}"]
+        assert KNOWN.missing(chosen, {}) == [f"{benchmark}.{name}={level}"]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +142,7 @@ def test_a_level_that_a_benchmark_does_not_have_is_refused(
 )
 def test_the_options_of_a_rule_name_something_too(options: dict[str, Any], name: str) -> None:
     cells = Selection.of({"benchmark": "npb", "metric": "rate", "arms": ["lxc"]})
-    assert missing(cells, options, KNOWN) == [name]
+    assert KNOWN.missing(cells, options) == [name]
 
 
 def with_name(name: str) -> Declared:
@@ -176,7 +172,7 @@ def test_what_comes_into_being_is_waited_for_no_longer(name: str) -> None:
     for test in waiting:
         with pytest.raises(UserError, match=rf"waits for .*{name}|nothing declares {name}\."):
             cells = Selection.of(test["cells"])
-            require_declared(cells, test, test["waits_for"], changed, "x")
+            changed.require(cells, test, test["waits_for"], "x")
 
 
 @pytest.fixture(scope="module")

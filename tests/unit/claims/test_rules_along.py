@@ -272,7 +272,7 @@ def test_what_sessions_share_is_no_trend() -> None:
     now, before = 0, 0
     for _ in range(studies):
         one = shared(random)
-        now += trend_rule._order(one, RISING).verdict == "supported"
+        now += trend_rule.trend_of(one, RISING).verdict == "supported"
         before += page_trend(one.complete()) < 0.05
     assert before / studies > 0.15
     assert now / studies < 0.05 + 3 * math.sqrt(0.05 * 0.95 / studies)

@@ -18,8 +18,13 @@ AGAINST = replace(HOLDS, verdict="contradicted", p_value=1.0)
 MARGIN = Decision(30, margin=0.01, smallest_margin=0.015)
 
 
+def of_tests(*pool: Finding) -> list[Finding]:
+    """Each of another test."""
+    return [replace(found, test=number) for number, found in enumerate(pool)]
+
+
 def ended(*pool: Finding) -> tuple[list[str], list[bool]]:
-    after = most_hold(list(enumerate(pool)))
+    after = most_hold(of_tests(*pool))
     return [found.verdict for found in after], [found.counts for found in after]
 
 
@@ -80,7 +85,7 @@ def test_most_by_chance_is_not_most() -> None:
         pool = [replace(HOLDS if each < 0.05 else OPEN, p_value=float(each)) for each in p]
         wrong["each"] += sum(each < 0.05 for each in p) >= 4
         wrong["together"] += all(
-            f.counts == (f.verdict == "supported") for f in most_hold(list(enumerate(pool)))
+            f.counts == (f.verdict == "supported") for f in most_hold(of_tests(*pool))
         )
     # 1 - 0.95^3 = 14 %; at most 5 %, with three standard errors of 2000 draws.
     assert wrong["each"] / 2000 > 0.11
@@ -94,12 +99,12 @@ def test_all_that_pass_are_most() -> None:
 
 def test_a_cell_of_several_datasets_is_one_by_its_worst() -> None:
     """One case in three datasets was three of five cells."""
-    again = [(0, replace(HOLDS, dataset=name)) for name in "abc"]
-    two_open = [(1, OPEN), (2, OPEN)]
+    again = [replace(HOLDS, dataset=name, test=3) for name in "abc"]
+    two_open = of_tests(OPEN, OPEN)
     assert all(found.counts for found in most_hold(again + two_open))
     assert p_of_most(again + two_open) == 1
     # Of one that two datasets disagree on, neither is shown to hold.
-    assert p_of_most([(0, HOLDS), (0, OPEN), (1, HOLDS)]) == 1
+    assert p_of_most([HOLDS, OPEN, replace(HOLDS, test=1)]) == 1
 
 
 def test_an_absent_test_of_the_pool_is_not_one_cell_that_fails() -> None:

@@ -1,4 +1,4 @@
-"""What the rules look at: comparisons of a dataset, alone and along a factor."""
+"""What a test looks at: its selection, and the comparisons of a dataset that are of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ import parity.claims
 from parity.analysis import analysis, outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.contrast import Contrast, Engine, Evidence, over
-from parity.analysis.dataset import load, worst
+from parity.analysis.dataset import load
 from parity.analysis.decision import NONE
 from parity.analysis.evidence import Numbers, half_width, sample
 from parity.analysis.sequential import ONE_LOOK, Levels, strictest
@@ -27,21 +27,47 @@ from parity.plan.plan import Case, Plan
 from parity.runtimes import every_arm
 
 NODES, RANKS, PER_NODE = "nodes", "ranks", "containers_per_node"
-# Between the cases of a series.
-JOINED = " + "
+CONTAINERS = "containers"
+# At which levels a comparison and its A/A pair are decided.
+BothLevels = tuple[Levels, Levels]
+AT_ONE_LOOK: BothLevels = (ONE_LOOK, ONE_LOOK)
+# How near a dataset comes to holding a cell.
+NO_CASE, DECLARED_ABSENT, NO_LEVEL, NOT_AT_ONCE, NO_METRIC, CASE_IS_THERE = range(6)
 
 
-class CellLevels(NamedTuple):
-    """At which levels a comparison and its A/A pair are decided.
+@dataclass(frozen=True)
+class Selection:
+    """The `cells` of a test.
 
-    Each is the strictest of its two arms', as they may have stopped at different looks.
+    Attributes:
+        parameters: values of a case's parameters, which choose cases.
+        levels: those that the published statement speaks of, which choose nothing.
+        arms: names, or None for every plain arm whose runtime is not the reference's.
+        against: the arm to compare with; empty for the plan's reference.
     """
 
-    own: Levels = ONE_LOOK
-    pair: Levels = ONE_LOOK
+    benchmark: str
+    metric: str
+    parameters: Mapping[str, tuple[Any, ...]]
+    levels: Mapping[str, tuple[Any, ...]]
+    arms: tuple[str, ...] | None
+    against: str
 
-
-AT_ONE_LOOK = CellLevels()
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Selection:
+        """The selection of a checked entry of the register."""
+        parameters = {
+            name: tuple(value) if isinstance(value, list) else (value,)
+            for name, value in entry.get("parameters", {}).items()
+        }
+        return cls(
+            benchmark=entry["benchmark"],
+            metric=entry["metric"],
+            parameters=parameters,
+            levels={name: tuple(levels) for name, levels in entry.get("levels", {}).items()},
+            arms=None if entry["arms"] == CONTAINERS else tuple(entry["arms"]),
+            against=entry.get("against", ""),
+        )
 
 
 @dataclass(frozen=True)
@@ -98,20 +124,11 @@ class Cell:
         return len(self.evidence(self.ratio).by_block)
 
     @property
-    def levels(self) -> CellLevels:
-        """Those of the looks at its blocks."""
-        of, sides = self.engine.dataset.levels, ((self.arm, self.against), self.pair)
-        return CellLevels(*(strictest(of(self.case, arm) for arm in arms) for arms in sides))
-
-    @property
-    def objection(self) -> str:
-        """What losses, or nodes and sessions that differ, have against any conclusion."""
-        return self.evidence(self.ratio).objection
-
-    @property
-    def pair_objection(self) -> str:
-        """What the same have against a conclusion on the A/A pair."""
-        return self.evidence(self.ratio, control=True).objection
+    def levels(self) -> BothLevels:
+        """Those of the looks at its blocks: the strictest of two arms, which may stop apart."""
+        of, own = self.engine.dataset.levels, (self.arm, self.against)
+        at_own, at_pair = (strictest(of(self.case, arm) for arm in s) for s in (own, self.pair))
+        return at_own, at_pair
 
     def values(self, arm: str) -> list[float]:
         """The values of an arm that count."""
@@ -122,35 +139,25 @@ class Cell:
         return self.engine.evidence(self._contrast(ratio, control))
 
     def effects(self, ratio: bool = True, control: bool = False) -> np.ndarray:
-        """Logs of the cost ratio, or differences in the unit, in the order of time.
+        """Independent logs of the cost ratio, or differences in the unit, in the order of time.
 
-        As in the analysis: one of each block, or of each node or session that blocks share.
-
-        Args:
-            control: of the A/A pair in this case instead of the arm.
+        One of each block, or of each node or session that blocks share.
         """
         return self.evidence(ratio, control).units.effects
 
-    def by_number(self, control: bool = False) -> dict[int, float]:
-        """Logs of the cost ratio by the number of the block.
+    def numbered(self, by_block: Mapping[str, float]) -> dict[int, float]:
+        """The same by the number of the block.
 
         Cases of different node counts lie in different blocks; those of one number are
         independent allocations, which may be put beside each other at will.
         """
-        return self._numbered(self.evidence(control=control).by_block)
-
-    def costs(self, arm: str) -> dict[int, float]:
-        """Logs of what an arm costs by the number of the block."""
-        return self._numbered(self.numbers.costs(arm))
+        return {self.number_of[block]: number for block, number in by_block.items()}
 
     def assay(self, margin: float) -> str:
         """Outcome of the positive control at a margin; `none` where there is none."""
         asked = self._contrast(True, False)._replace(margin=margin)
         positives = self.engine.positives(asked, self.natives or self.pair[:1])
         return self.engine.decided(positives[0]).as_assay if positives else NONE
-
-    def _numbered(self, by_block: Mapping[str, float]) -> dict[int, float]:
-        return {self.number_of[block]: log for block, log in by_block.items()}
 
     def _contrast(self, ratio: bool, control: bool) -> Contrast:
         arm, against = self.pair[::-1] if control else (self.arm, self.against)
@@ -195,8 +202,9 @@ class JudgingData(Analysed):
 
         Two machines may go by the same name, and their data are never judged together.
         """
-        one, two = self.dataset, other.dataset
-        return one.kind == two.kind and _processors(one.nodes) == _processors(two.nodes)
+        both = [data.dataset for data in (self, other)]
+        models = [set(d.nodes.loc[d.nodes["fact"] == "cpu_model", "value"]) for d in both]
+        return both[0].kind == both[1].kind and models[0] == models[1]
 
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
         """A comparison of two arms of the plan in one of its cases."""
@@ -224,10 +232,6 @@ class JudgingData(Analysed):
         return ""
 
 
-def _processors(nodes: pd.DataFrame) -> set[str]:
-    return set(nodes.loc[nodes["fact"] == "cpu_model", "value"])
-
-
 @dataclass(frozen=True)
 class Series:
     """The cells of one arm that differ in one parameter only, in the order of its levels."""
@@ -235,54 +239,16 @@ class Series:
     along: str
     cells: tuple[Cell, ...]
 
-    @property
-    def case(self) -> str:
-        """The cases, joined."""
-        return JOINED.join(cell.case for cell in self.cells)
-
-    @property
-    def metric(self) -> str:
-        """The metric of all its cells."""
-        return self.cells[0].metric
-
-    @property
-    def arm(self) -> str:
-        """The arm of all its cells."""
-        return self.cells[0].arm
-
-    @property
-    def against(self) -> str:
-        """The arm that it is compared with."""
-        return self.cells[0].against
-
-    @property
-    def identity(self) -> str:
-        """The worst that any of its cells says about the binaries."""
-        return worst(cell.identity for cell in self.cells)
-
-    @property
-    def objection(self) -> str:
-        """The first objection of its cells to any conclusion."""
-        return next(filter(None, (cell.objection for cell in self.cells)), "")
-
-    @property
-    def pair_objection(self) -> str:
-        """The first objection to any conclusion on the A/A pair of its cells."""
-        return next(filter(None, (cell.pair_objection for cell in self.cells)), "")
-
-    def assay(self, margin: float) -> str:
-        """The first outcome of its cells' positive controls that is not a difference."""
-        there = [cell.assay(margin) for cell in self.cells]
-        lacking = (outcome for outcome in there if outcome not in (NONE, outcomes.DIFFERENT))
-        return next(lacking, min(there))
-
     def complete(self, control: bool = False) -> pd.DataFrame:
         """Logs of the cost ratio of blocks with every level: a row per block, a column per level.
 
         Args:
             control: of the A/A pair instead of the arm.
         """
-        columns = [pd.Series(cell.by_number(control), dtype=float) for cell in self.cells]
+        columns = [
+            pd.Series(cell.numbered(cell.evidence(control=control).by_block), dtype=float)
+            for cell in self.cells
+        ]
         levels = [cell.parameters.get(self.along) for cell in self.cells]
         return pd.concat(columns, axis=1, keys=levels).sort_index().dropna()
 
@@ -294,18 +260,16 @@ class Series:
         """
         if len(effects) < 2:
             return np.array(list(effects.values()), dtype=float)
-        return max((_independent(cell, effects) for cell in self.cells), key=half_width)
-
-
-def _independent(cell: Cell, effects: Mapping[int, float]) -> np.ndarray:
-    """Effects by the number of the block, as far as they are independent where this cell ran."""
-    there = set().union(*cell.numbers.by_arm.values())
-    by_block = {
-        block: effects[number]
-        for block, number in cell.number_of.items()
-        if block in there and number in effects
-    }
-    return sample(by_block, cell.engine.dataset.places).effects
+        of_each = []
+        for cell in self.cells:
+            ran = set().union(*cell.numbers.by_arm.values())
+            of_cell = {
+                block: effects[number]
+                for block, number in cell.number_of.items()
+                if block in ran and number in effects
+            }
+            of_each.append(sample(of_cell, cell.engine.dataset.places).effects)
+        return max(of_each, key=half_width)
 
 
 def alike(cells: Iterable[Cell], along: str, grows: str = "") -> list[list[Cell]]:
@@ -327,45 +291,6 @@ def alike(cells: Iterable[Cell], along: str, grows: str = "") -> list[list[Cell]
         others = sorted((name, str(value)) for name, value in rest.items())
         grouped.setdefault((cell.arm, *others), []).append(cell)
     return list(grouped.values())
-
-
-CONTAINERS = "containers"
-NO_CASE, DECLARED_ABSENT, NO_LEVEL, NOT_AT_ONCE, NO_METRIC, CASE_IS_THERE = range(6)
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The `cells` of a test.
-
-    Attributes:
-        parameters: values of a case's parameters, which choose cases.
-        levels: those that the published statement speaks of, which choose nothing.
-        arms: names, or None for every plain arm whose runtime is not the reference's.
-        against: the arm to compare with; empty for the plan's reference.
-    """
-
-    benchmark: str
-    metric: str
-    parameters: Mapping[str, tuple[Any, ...]]
-    levels: Mapping[str, tuple[Any, ...]]
-    arms: tuple[str, ...] | None
-    against: str
-
-    @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> Selection:
-        """The selection of a checked entry of the register."""
-        parameters = {
-            name: tuple(value) if isinstance(value, list) else (value,)
-            for name, value in entry.get("parameters", {}).items()
-        }
-        return cls(
-            benchmark=entry["benchmark"],
-            metric=entry["metric"],
-            parameters=parameters,
-            levels={name: tuple(levels) for name, levels in entry.get("levels", {}).items()},
-            arms=None if entry["arms"] == CONTAINERS else tuple(entry["arms"]),
-            against=entry.get("against", ""),
-        )
 
 
 @dataclass(frozen=True)
@@ -409,13 +334,19 @@ def resolve(
         against: the arm to compare with where the selection names none; empty for the
             plan's reference.
     """
-    base = chosen.against or against or data.plan.reference
+    plan, base = data.plan, chosen.against or against or data.plan.reference
     cases, near, reason = _cases(chosen, data)
+    arms = chosen.arms
     if reason:
-        arms = listed(chosen.arms or (CONTAINERS,))
-        return Scope(data, (), (Absent(chosen.metric, arms, base, reason, near),), values)
+        absent = Absent(chosen.metric, listed(arms or (CONTAINERS,)), base, reason, near)
+        return Scope(data, (), (absent,), values)
+    if arms is None:
+        # What a limit, a neighbour or a network costs is no container's cost.
+        native, known = plan.arm_runtimes[plan.reference], every_arm()
+        others = (arm for arm in plan.arms if plan.arm_runtimes[arm] != native)
+        arms = tuple(a for a in others if a not in known or known[a].unlimited is known[a])
     cells, missing = [], []
-    for arm in _containers(data.plan) if chosen.arms is None else chosen.arms:
+    for arm in arms:
         for case in cases:
             if reason := _arm_missing(data, case.name, arm, base):
                 missing.append(Absent(chosen.metric, arm, base, reason))
@@ -431,49 +362,33 @@ def nearest(scopes: Sequence[Scope]) -> list[Absent]:
     return list(dict.fromkeys(absent for absent in every if absent.near == near))
 
 
-def _containers(plan: Plan) -> list[str]:
-    """The arms of other runtimes, but for those that do something to the program as well.
-
-    What a limit, a neighbour or a network costs is no container's cost.
-    """
-    native, known = plan.arm_runtimes[plan.reference], every_arm()
-    others = [arm for arm in plan.arms if plan.arm_runtimes[arm] != native]
-    return [name for name in others if not (arm := known.get(name)) or arm.unlimited is arm]
-
-
 def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:
     """The cases of a selection, or how near the dataset comes and why there are none.
 
     Of several levels of a parameter one is enough; the coverage says which are missing.
     """
-    benchmark = chosen.benchmark
+    benchmark, metric = chosen.benchmark, chosen.metric
     cases = [case for case in data.plan.cases if case.benchmark == benchmark]
     none = f"the dataset holds no case of {benchmark}"
     if not cases:
         declared = [entry.reason for entry in data.plan.not_tested if entry.benchmark == benchmark]
         near = DECLARED_ABSENT if declared else NO_CASE
         return [], near, ": ".join([none, *declared[:1]])
-    for name, wanted in chosen.parameters.items():
-        there = {str(case.parameters[name]) for case in cases if name in case.parameters}
-        if not any(str(value) in there for value in wanted):
-            return [], NO_LEVEL, f"{none} with {name} {listed(wanted)}"
-    fitting = [case for case in cases if _fits(case.parameters, chosen.parameters)]
+    fitting = cases
+    for name, levels in chosen.parameters.items():
+        wanted = set(map(str, levels))
+        at_level = {case.name for case in cases if str(case.parameters.get(name)) in wanted}
+        if not at_level:
+            return [], NO_LEVEL, f"{none} with {name} {listed(levels)}"
+        fitting = [case for case in fitting if case.name in at_level]
     if not fitting:
-        asked = listed(f"{name} {listed(values)}" for name, values in chosen.parameters.items())
+        asked = listed(f"{name} {listed(levels)}" for name, levels in chosen.parameters.items())
         return [], NOT_AT_ONCE, f"no case of {benchmark} has {asked} at once"
     if not any(
-        (case.name, chosen.metric) in data.engine.by_case or chosen.metric in case.primary
-        for case in fitting
+        (case.name, metric) in data.engine.by_case or metric in case.primary for case in fitting
     ):
-        return [], NO_METRIC, f"{benchmark} gives no {chosen.metric} here"
+        return [], NO_METRIC, f"{benchmark} gives no {metric} here"
     return fitting, CASE_IS_THERE, ""
-
-
-def _fits(parameters: Mapping[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:
-    return all(
-        str(parameters.get(name)) in {str(value) for value in values}
-        for name, values in wanted.items()
-    )
 
 
 def _arm_missing(data: JudgingData, case: str, arm: str, base: str) -> str:

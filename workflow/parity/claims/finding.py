@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from parity.analysis import outcomes
-from parity.analysis.dataset import CONFOUNDED, NOT_RECORDED
+from parity.analysis.dataset import CONFOUNDED, NOT_RECORDED, worst
 from parity.analysis.decision import (
     CONTROL_DIFFERS,
     CONTROL_FAILED,
@@ -22,12 +23,15 @@ from parity.analysis.decision import (
 )
 from parity.analysis.evidence import CLUSTERS
 from parity.claims import terms
-from parity.claims.cells import JOINED, Absent, Cell, Series
+from parity.claims.cells import Absent, Cell
 from parity.core import wording
 
 UNKNOWN = "nobody recorded whether both sides ran the same binary and libraries"
+ONE_LOOK_ONLY = "its rule is made for data that were looked at once"
 PASSED = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
 AGAINST = (terms.CONTRADICTED, terms.DIFFERS)
+# Between the cases of a series.
+JOINED = " + "
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class Finding:
         counts: whether the verdict on the claim rests on it; the rest is shown only.
         dataset: that the comparison is of.
         coverage: how much of what its test speaks of was decided; empty if nothing is said.
+        test: number of its test in the claim.
     """
 
     case: str
@@ -69,6 +74,7 @@ class Finding:
     counts: bool = True
     dataset: str = ""
     coverage: str = ""
+    test: int = 0
 
     @property
     def needed(self) -> float:
@@ -94,16 +100,15 @@ class Finding:
         if verdict in (terms.INCONCLUSIVE, by_ranks):
             return self.ended(verdict, reason)
         is_few = self.decision.blocks < FEWEST_FOR_A_DIFFERENCE
-        objection = FEW if is_few else f"{METHOD} {by_ranks}"
-        return self.ended(terms.INCONCLUSIVE, f"{objection}; {reason}")
+        return self.ended(verdict, reason).opened(FEW if is_few else f"{METHOD} {by_ranks}")
 
     def columns(self) -> dict[str, Any]:
         """The columns that the table of evidence has of a finding."""
         own, of_pair = self.decision.columns(), self.control.columns()
         numbers = ("blocks", "estimate", "low95", "high95", "low90", "high90", "margin")
         robust = ("robust_estimate", "robust_low95", "robust_high95", "robust_outcome")
-        named = ("case", "metric", "arm", "against", "verdict", "reason", "unit", "p_value")
-        others = ("counts", "identity", "dataset", "coverage")
+        named = ("test", "case", "metric", "arm", "against", "verdict", "reason", "unit")
+        others = ("p_value", "counts", "identity", "dataset", "coverage")
         return {
             **{name: getattr(self, name) for name in (*named, *others)},
             **{name: own[name] for name in (*numbers, *robust, "smallest_margin")},
@@ -112,35 +117,53 @@ class Finding:
         }
 
 
-def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
-    """A finding about a cell or a series, still without its verdict."""
-    named = ("case", "metric", "arm", "against", "identity", "objection")
-    if facts.get("unit") == wording.RATIO and decision.margin:
-        facts = {"assay": subject.assay(decision.margin)} | facts
+def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
+    """A finding about a cell, or the cells of a series together, still without its verdict.
+
+    The first cell that has something against a conclusion says it for all of them, the worst says
+    whether binaries are the same, and a positive control has to be seen in each.
+    """
+
+    def objection(control: bool) -> str:
+        there = (cell.evidence(cell.ratio, control).objection for cell in cells)
+        return next(filter(None, there), "")
+
+    first = cells[0]
+    if facts.get("unit") == wording.RATIO and decision.margin and "assay" not in facts:
+        shown = [cell.assay(decision.margin) for cell in cells]
+        lacking = (outcome for outcome in shown if outcome not in (NONE, outcomes.DIFFERENT))
+        facts["assay"] = next(lacking, min(shown))
     if "control" in facts:
-        facts["control"] = facts["control"].without_claim(subject.pair_objection)
-    return Finding(**{name: getattr(subject, name) for name in named} | facts, decision=decision)
+        facts["control"] = facts["control"].without_claim(objection(control=True))
+    named = {
+        "case": JOINED.join(cell.case for cell in cells),
+        "against": first.against,
+        "identity": worst(cell.identity for cell in cells),
+        "objection": objection(control=False),
+    }
+    return Finding(metric=first.metric, arm=first.arm, decision=decision, **named | facts)
 
 
-def untested(subject: Cell | Series | Absent, reason: str = "") -> Finding:
+def untested(subject: Cell | Absent, reason: str = "") -> Finding:
     """The finding where a comparison cannot be looked at; what is absent says why itself."""
     made = Finding("", subject.metric, subject.arm, subject.against)
     return made.ended(terms.NOT_TESTED, reason or getattr(subject, "reason", ""))
 
 
 def too_few(
-    subject: Cell | Series, blocks: int, needed: int = 2, reason: str = "", **facts: Any
+    cells: Sequence[Cell], blocks: int, needed: int = 2, reason: str = "", **facts: Any
 ) -> Finding:
     """The finding where too few blocks count, by default with the commonest reason why.
 
     Args:
         needed: how many it takes at least.
     """
-    if isinstance(subject, Cell) and not reason:
+    if not reason:
+        shortage = cells[0].shortage
         reason = f"too few blocks: {blocks} of at least {needed}"
-        reason += f" ({subject.shortage})" if subject.shortage else ""
-        facts = {"unit": subject.unit} | facts
-    open_finding = about(subject, Decision(blocks), **facts, strain=math.inf)
+        reason += f" ({shortage})" if shortage else ""
+        facts["unit"] = cells[0].unit
+    open_finding = about(cells, Decision(blocks), **facts, strain=math.inf)
     return open_finding.ended(terms.INCONCLUSIVE, reason)
 
 
@@ -159,12 +182,16 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     is_open = found.verdict == terms.INCONCLUSIVE and found.objection != CLUSTERS
     if found.verdict == terms.NOT_TESTED or is_open:
         return found
-    says_same = found.says_same
-    if says_same is None:
-        says_same = proves_sameness and found.verdict == terms.SUPPORTED
-    if objection := found.objection or _of_claims(found, says_same):
-        return found.opened(objection)
-    objection = objection_of(found.control.as_control, says_same, found.assay)
+    is_held = found.verdict == terms.SUPPORTED
+    says_same = proves_sameness and is_held if found.says_same is None else found.says_same
+    objection = found.objection
+    if not objection and found.identity in CONFOUNDED:
+        objection = f"confounded: {found.identity}"
+    elif not objection and says_same and found.identity == NOT_RECORDED:
+        objection = UNKNOWN
+    elif not objection and found.decision.blocks < FEWEST_FOR_A_DIFFERENCE:
+        objection = "" if says_same and is_held else FEW
+    objection = objection or objection_of(found.control.as_control, says_same, found.assay)
     if objection == CONTROL_FAILED:
         # The margin that would pass, where the rule has one; else what it would have said.
         needed = f"{wording.margin(found.needed, found.unit)} would pass"
@@ -178,16 +205,6 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     return found.opened(objection) if objection else found
 
 
-def _of_claims(found: Finding, says_same: bool) -> str:
-    """What is asked of claims alone and does not hold; empty if it does."""
-    if found.identity in CONFOUNDED:
-        return f"confounded: {found.identity}"
-    if says_same and found.identity == NOT_RECORDED:
-        return UNKNOWN
-    is_few = found.decision.blocks < FEWEST_FOR_A_DIFFERENCE
-    return FEW if is_few and not (says_same and found.verdict == terms.SUPPORTED) else ""
-
-
 def looked_at_once(found: Finding) -> Finding:
     """The finding of a rule that knows no looks, where there were several: open.
 
@@ -195,20 +212,14 @@ def looked_at_once(found: Finding) -> Finding:
     """
     if found.verdict == terms.NOT_TESTED:
         return found
-    own = found.decision
-    decision = Decision(
-        blocks=own.blocks,
-        estimate=own.estimate,
-        margin=own.margin,
-        outcome=outcomes.INCONCLUSIVE,
-        robust_outcome=outcomes.INCONCLUSIVE,
-    )
-    bare = replace(
-        found,
-        decision=decision,
+    own, is_open = found.decision, outcomes.INCONCLUSIVE
+    bare = Decision(own.blocks, own.estimate, margin=own.margin, outcome=is_open,
+                    robust_outcome=is_open)  # fmt: skip
+    return replace(
+        found.ended(terms.INCONCLUSIVE, ONE_LOOK_ONLY),
+        decision=bare,
         control=WITHOUT_CONTROL,
         p_value=None,
         p_against=None,
         strain=math.inf,
     )
-    return bare.ended(terms.INCONCLUSIVE, "its rule is made for data that were looked at once")

@@ -1,4 +1,4 @@
-"""How much of what a statement speaks of was decided, parameter by parameter."""
+"""A claim judged by its tests, from all datasets of one system: all must hold, or most cells."""
 
 from __future__ import annotations
 
@@ -31,6 +31,25 @@ from parity.claims.rules import Rule, rules
 from parity.core.wording import counted, listed, number
 from parity.plan.system import CLUSTER, MACHINE
 
+# What a system can test of a claim: all of it, or nothing; in between stands what PARTLY says.
+FULL, NO_CAPABILITY = "full", "none"
+PARTLY = {"direction": "only its direction", "proxy": "only what stands in for it"}
+MAGNITUDE, ANCHOR, MOST = "magnitude", "anchor", "most"
+# What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
+SHORT_OF_FULL = {
+    terms.SUPPORTED: terms.ORDER_OK,
+    terms.HOLDS_IN_PART: terms.ORDER_OK,
+    terms.CONTRADICTED: terms.DIFFERS,
+}
+UNDECIDED = (terms.NOT_TESTED, terms.INCONCLUSIVE)
+# How the comparisons are counted that ended as the claim did.
+ENDED = {
+    **dict.fromkeys(AGAINST, "against it"),
+    terms.INCONCLUSIVE: "open",
+    terms.ORDER_OK: "in order, this the least certain",
+    terms.HOLDS_IN_PART: "for it, this the least certain",
+    terms.SUPPORTED: "for it, this the least certain",
+}
 # What a level of a parameter is called where its own name does not say it.
 CALLED = {
     "nodes": "node count",
@@ -45,119 +64,204 @@ DecidedCell = tuple[tuple[str, str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Covered:
-    """How many levels of one parameter the decided cells have, of those that it should be.
+class Verdict:
+    """What a claim ends as, with all that it rests on.
 
     Attributes:
-        there: declared levels that every arm was decided at.
-        instead: other levels that cells were decided at; of use where `there` is empty.
+        capability: what this kind of system can test of the claim.
+        findings: of all its tests.
+        coverage: how much of what it speaks of was decided; empty if nothing is said.
+        p_adjusted: Holm's p within study and kind; None for a claim of no such family.
     """
 
-    parameter: str
-    declared: tuple[Any, ...]
-    there: tuple[Any, ...]
-    instead: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """In words: `1 of 10 node counts`, `the same size`, `size 24 for 104`."""
-        planned, reached = len(self.declared), len(self.there)
-        if reached == planned:
-            whose = f"all {planned}" if planned > 1 else "the same"
-            return f"{whose} {self._called(planned)}"
-        if self.there:
-            return f"{reached} of {planned} {self._called(planned)}"
-        wanted = _levels(self.declared)
-        if not self.instead:
-            return f"not {self._called(planned)} {wanted}"
-        return f"{self._called(len(self.instead))} {_levels(self.instead)} for {wanted}"
-
-    def _called(self, count: int) -> str:
-        """What so many levels are called."""
-        if self.parameter in CALLED:
-            return CALLED[self.parameter] + ("" if count == 1 else "s")
-        return f"{'level' if count == 1 else 'levels'} of {self.parameter}"
-
-
-def _levels(levels: Sequence[Any]) -> str:
-    """Levels in words; of more than three the first and the last."""
-    return listed(levels if len(levels) <= 3 else [f"{levels[0]} to {levels[-1]}"])
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """How much of what a test's statement speaks of was decided, by parameter.
-
-    Attributes:
-        decided: whether any cell was.
-    """
-
-    parameters: tuple[Covered, ...]
-    decided: bool
-
-    def __str__(self) -> str:
-        """In words; empty if no level is declared."""
-        if self.parameters and not self.decided:
-            return "nothing decided"
-        return ", ".join(map(str, self.parameters))
+    claim: Claim
+    capability: str
+    verdict: str
+    reason: str
+    findings: tuple[Finding, ...] = ()
+    coverage: str = ""
+    p_adjusted: float | None = None
 
     @property
-    def most(self) -> str:
-        """The most that a test of this coverage can end as."""
-        if any(not covered.there for covered in self.parameters):
-            return terms.ORDER_OK
-        whole = all(len(covered.there) == len(covered.declared) for covered in self.parameters)
-        return terms.SUPPORTED if whole else terms.HOLDS_IN_PART
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the datasets that hold a cell of it."""
+        tested = (finding for finding in self.all if finding.verdict != terms.NOT_TESTED)
+        return tuple(dict.fromkeys(finding.dataset for finding in tested))
+
+    @property
+    def all(self) -> tuple[Finding, ...]:
+        """The findings that the verdict rests on."""
+        return tuple(finding for finding in self.findings if finding.counts)
+
+    @property
+    def p_values(self) -> tuple[float | None, float | None]:
+        """P of what is for the claim and of what is against it; None without any.
+
+        For it is the largest p of all (intersection-union test: Berger, Technometrics 1982),
+        against it the smallest one, times how many there are (Bonferroni). The cells of which
+        most have to pass are one of them.
+        """
+        of_most = _tests_of_most(self.claim)
+        rest = [found for found in self.findings if found.test not in of_most]
+        pool = [found for found in self.findings if found.test in of_most]
+        p = max((f.p_value for f in rest if f.p_value is not None), default=None)
+        of_each = [f.p_against for f in rest if f.p_against is not None]
+        against = min(1.0, len(of_each) * min(of_each)) if of_each else None
+        if not pool:
+            return p, against
+        worst = _worst(pool).values()
+        against_most = _partial(worst, AGAINST, (len(worst) + 1) // 2)
+        both = 1 if against is None else 2
+        least = min(1.0 if against is None else against, against_most)
+        return max(p or 0.0, p_of_most(pool)), min(1.0, both * least)
 
 
-def coverage(chosen: Selection, decided: Iterable[DecidedCell]) -> Coverage:
-    """The coverage of a selection by its decided cells.
+def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
+    """A claim before its family is looked at."""
+    kind = datasets[0].dataset.kind
+    capability = claim.capability[kind.support]
+    if claim.not_tested:
+        return Verdict(claim, capability, terms.NOT_TESTED, claim.not_tested)
+    if capability == NO_CAPABILITY and any(test.rule != ANCHOR for test in claim.tests):
+        reason = f"this kind of system ({kind.label}) cannot test it"
+        if kind.support == MACHINE and claim.capability[CLUSTER] != NO_CAPABILITY:
+            reason += "; a cluster can"
+        return Verdict(claim, capability, terms.NOT_TESTED, reason)
+    found = corrected([f for test in claim.tests for f in _findings(test, claim, datasets)])
+    of_most = _tests_of_most(claim)
+    pool = iter(most_hold([finding for finding in found if finding.test in of_most]))
+    found = [next(pool) if finding.test in of_most else finding for finding in found]
+    deciding = [finding for finding in found if finding.counts]
+    verdict, reason = verdict_of(deciding), reason_of(deciding)
+    benchmarks = {test.number: test.cells.benchmark for test in claim.tests}
+    covered = {f.coverage: benchmarks[f.test] for f in deciding if f.coverage}
+    several = len(covered) > 1
+    told = "; ".join(f"{name}: {text}" if several else text for text, name in covered.items())
+    if told and verdict in (terms.HOLDS_IN_PART, terms.ORDER_OK):
+        reason = f"{told}; {reason}"
+    if capability in PARTLY and verdict in (terms.ORDER_OK, terms.DIFFERS):
+        reason += f"; {PARTLY[capability]} can be tested here"
+    return Verdict(claim, capability, verdict, reason, tuple(found), told)
+
+
+def _tests_of_most(claim: Claim) -> set[int]:
+    """The tests of a claim whose cells are one pool, most of which have to pass."""
+    return {test.number for test in claim.tests if test.options.get("of_cells") == MOST}
+
+
+def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list[Finding]:
+    """What a test finds in all datasets, after all gates, and no more than they can say.
+
+    Coverage lessens only what is for the claim; one cell is enough against it. A system that
+    cannot test all of a claim lessens both.
+    """
+    nothing = Absent(test.cells.metric, "", "", "the dataset has too few arms for it")
+    if test.waits_for:
+        waits = f"waits for {listed(test.waits_for)}"
+        return [replace(untested(nothing, waits), test=test.number)]
+    rule, kind = rules()[test.rule], datasets[0].dataset.kind
+    scopes = [resolve(test.cells, data, test.than, claim.values) for data in datasets]
+    found = of_datasets([_of_dataset(rule, test, scope) for scope in scopes], rule.every_pair)
+    if not found and not any(scope.cells for scope in scopes):
+        found = [untested(missing) for missing in nearest(scopes)]
+    found = found or [untested(nothing)]
+    is_on_cluster = claim.kind != MAGNITUDE or kind.support != MACHINE
+    is_full = claim.capability[kind.support] == FULL and is_on_cluster
+    plans = {data.dataset.name: data.plan for data in datasets}
+    decided = [
+        ((one.arm, one.against), {NODES: case.nodes, **case.parameters})
+        for one in found
+        if one.verdict not in UNDECIDED
+        for case in map(plans[one.dataset].case, one.cases)
+    ]
+    covered, most = coverage(test.cells, decided)
+    after = []
+    for one in found:
+        is_for = one.verdict in PASSED and one.verdict != terms.ORDER_OK
+        ended = most if is_for else one.verdict
+        ended = ended if is_full else SHORT_OF_FULL.get(ended, ended)
+        after.append(replace(one, verdict=ended, coverage=covered, test=test.number))
+    return after
+
+
+def _of_dataset(rule: Rule, test: Test, scope: Scope) -> list[Finding]:
+    """What a test finds in one dataset, after its gates; nothing if it holds no cell at all."""
+    if not scope.cells:
+        return [untested(absent) for absent in scope.absent if absent.near == CASE_IS_THERE]
+    found, data = [*map(untested, scope.absent), *rule.find(test.options, scope)], scope.data
+    if rule.compares:
+        found = [gated(one, rule.proves_sameness) for one in found]
+        # The rule's own A/A pair has the claim's margin, which may be wider than the plan's.
+        found = [
+            one
+            if one.verdict in UNDECIDED or data.unsteady.isdisjoint(one.cases)
+            else one.opened(f"{CONTROL_DIFFERS} in this case")
+            for one in found
+        ]
+    if data.plan.looks and not rule.for_looks:
+        found = [looked_at_once(finding) for finding in found]
+    return [replace(one, dataset=data.dataset.name) if one.case else one for one in found]
+
+
+def coverage(chosen: Selection, decided: Iterable[DecidedCell]) -> tuple[str, str]:
+    """How much of what a test's statement speaks of was decided, parameter by parameter.
 
     A level counts if it was decided for every arm, what one arm shows at 512 nodes says nothing
     of another that ran on one, and at declared levels of the other parameters. One of these
     that was decided at none of its levels says so itself and takes nothing from the rest.
+
+    Returns:
+        In words (`1 of 10 node counts, size 24 for 104`; empty if no level is declared), and
+        the most that the test can end as.
     """
     several = {name: levels for name, levels in chosen.parameters.items() if len(levels) > 1}
     wanted, cells = several | dict(chosen.levels), list(decided)
     arms = {arm for arm, _ in cells}
     reached = {name: levels for name, levels in wanted.items() if _there(name, levels, cells, arms)}
-    covered = []
+    words, most = [], terms.SUPPORTED
     for name, declared in wanted.items():
         others = [(other, levels) for other, levels in reached.items() if other != name]
         fitting = [cell for cell in cells if all(_has(cell[1], *other) for other in others)]
         there = _there(name, declared, fitting, arms)
-        instead = dict.fromkeys(str(p[name]) for _, p in cells if name in p)
-        unknown = tuple(level for level in instead if level not in map(str, declared))
-        covered.append(Covered(name, declared, there, unknown))
-    return Coverage(tuple(covered), bool(cells))
+        words.append(_covered(name, declared, there, [p[name] for _, p in cells if name in p]))
+        ends = terms.ORDER_OK if not there else terms.HOLDS_IN_PART
+        ends = terms.SUPPORTED if len(there) == len(declared) else ends
+        most = min(most, ends, key=terms.VERDICTS.index)
+    return "nothing decided" if words and not cells else ", ".join(words), most
+
+
+def _covered(name: str, declared: Sequence[Any], there: Sequence[Any], seen: Sequence[Any]) -> str:
+    """In words: `1 of 10 node counts`, `the same size`, `size 24 for 104`."""
+
+    def called(count: int) -> str:
+        if name in CALLED:
+            return CALLED[name] + ("" if count == 1 else "s")
+        return f"{'level' if count == 1 else 'levels'} of {name}"
+
+    def told(levels: Sequence[Any]) -> str:
+        return listed(levels if len(levels) <= 3 else [f"{levels[0]} to {levels[-1]}"])
+
+    planned, reached = len(declared), len(there)
+    if reached == planned:
+        return f"{f'all {planned}' if planned > 1 else 'the same'} {called(planned)}"
+    if there:
+        return f"{reached} of {planned} {called(planned)}"
+    instead = [level for level in dict.fromkeys(map(str, seen)) if level not in map(str, declared)]
+    if not instead:
+        return f"not {called(planned)} {told(declared)}"
+    return f"{called(len(instead))} {told(instead)} for {told(declared)}"
 
 
 def _there(
     name: str, declared: Sequence[Any], cells: Sequence[DecidedCell], arms: Set[tuple[str, str]]
-) -> tuple[Any, ...]:
+) -> list[Any]:
     """The declared levels of a parameter that the cells have of each of the arms."""
-    return tuple(
-        level
-        for level in declared
-        if arms and arms == {arm for arm, parameters in cells if _has(parameters, name, [level])}
-    )
+    at_level = ((level, {arm for arm, p in cells if _has(p, name, [level])}) for level in declared)
+    return [level for level, there in at_level if arms and there == arms]
 
 
 def _has(parameters: Mapping[str, Any], name: str, levels: Sequence[Any]) -> bool:
-    """Whether a case has one of the levels of a parameter."""
     return name in parameters and str(parameters[name]) in map(str, levels)
-
-
-# How the comparisons are counted that ended as the claim did.
-ENDED = {
-    terms.CONTRADICTED: "against it",
-    terms.DIFFERS: "against it",
-    terms.INCONCLUSIVE: "open",
-    terms.ORDER_OK: "in order, this the least certain",
-    terms.HOLDS_IN_PART: "for it, this the least certain",
-    terms.SUPPORTED: "for it, this the least certain",
-}
-# A finding with the number of its test.
-Numbered = tuple[int, Finding]
 
 
 def of_datasets(found: Sequence[Sequence[Finding]], every_pair: bool = False) -> list[Finding]:
@@ -181,7 +285,7 @@ def of_datasets(found: Sequence[Sequence[Finding]], every_pair: bool = False) ->
     for pair in combinations(sorted(everywhere), 2) if every_pair else ():
         if frozenset(pair) not in compared:
             reason = f"no dataset compares {listed(pair)}"
-            kept.append(Finding("", kept[0].metric, *pair).ended(terms.NOT_TESTED, reason))
+            kept.append(untested(Absent(kept[0].metric, *pair, reason)))
     return list(dict.fromkeys(kept))
 
 
@@ -229,31 +333,7 @@ def reason_of(findings: Sequence[Finding]) -> str:
     return f"{most.arm}{against} in {most.case}: {most.reason}; {share}"
 
 
-def p_values(
-    rest: Sequence[Finding], pool: Sequence[Numbered]
-) -> tuple[float | None, float | None]:
-    """P of what is for a claim and of what is against it; None without any.
-
-    For it is the largest p of all (intersection-union test: Berger, Technometrics 1982), against
-    it the smallest one, times how many there are (Bonferroni).
-
-    Args:
-        rest: the findings all of which must pass.
-        pool: those most of which must.
-    """
-    p = max((f.p_value for f in rest if f.p_value is not None), default=None)
-    of_each = [f.p_against for f in rest if f.p_against is not None]
-    against = min(1.0, len(of_each) * min(of_each)) if of_each else None
-    if not pool:
-        return p, against
-    worst = _worst(pool).values()
-    against_most = _partial(worst, AGAINST, (len(worst) + 1) // 2)
-    both = 1 if against is None else 2
-    least = min(1.0 if against is None else against, against_most)
-    return max(p or 0.0, p_of_most(pool)), min(1.0, both * least)
-
-
-def most_hold(pool: Sequence[Numbered]) -> list[Finding]:
+def most_hold(pool: Sequence[Finding]) -> list[Finding]:
     """The findings of a claim that speaks of most cells, saying which of them it rests on.
 
     It holds if more than half of the cells pass, and if that is no chance (`p_of_most`). Cells
@@ -263,24 +343,23 @@ def most_hold(pool: Sequence[Numbered]) -> list[Finding]:
     nobody knows how many cells that is, and the claim stays not-tested.
     """
     worst = _worst(pool)
-    passed = [found for found in worst.values() if found.verdict in PASSED]
-    against = [found for found in worst.values() if found.verdict in AGAINST]
-    is_whole = not any(found.verdict == terms.NOT_TESTED for _, found in pool)
+    passed = sum(found.verdict in PASSED for found in worst.values())
+    against = sum(found.verdict in AGAINST for found in worst.values())
+    is_whole = not any(found.verdict == terms.NOT_TESTED for found in pool)
     holds = is_whole and p_of_most(pool) < ALPHA
-    if is_whole and not holds and 2 * len(against) >= len(worst):
-        return [replace(found, counts=found.verdict in AGAINST) for _, found in pool]
+    if is_whole and not holds and 2 * against >= len(worst):
+        return [replace(found, counts=found.verdict in AGAINST) for found in pool]
     after = []
-    for numbered in pool:
-        found = numbered[1]
+    for found in pool:
         if found.verdict in AGAINST and not (holds and _near(found)):
-            after.append(found.opened(f"against it, but {len(passed)} of {len(worst)} pass"))
+            after.append(found.opened(f"against it, but {passed} of {len(worst)} pass"))
         else:
-            rests_on = not holds or worst[_cell(numbered)].verdict in PASSED
+            rests_on = not holds or worst[_cell(found)].verdict in PASSED
             after.append(replace(found, counts=rests_on))
     return after
 
 
-def p_of_most(pool: Iterable[Numbered]) -> float:
+def p_of_most(pool: Iterable[Finding]) -> float:
     """P of that more than half of the cells hold; 1 where fewer pass."""
     worst = _worst(pool).values()
     return _partial(worst, PASSED, len(worst) // 2 + 1)
@@ -291,32 +370,28 @@ def _partial(worst: Iterable[Finding], ended: Sequence[str], least: int) -> floa
 
     Partial conjunction (Benjamini & Heller, Biometrics 2008), with Hochberg's steps.
     """
-    p, cells = [], list(worst)
-    for found in cells:
-        own = found.p_value if ended is PASSED else found.p_against
-        if found.verdict in ended:
-            p.append(1.0 if own is None else own)
-    p.sort()
+    cells = list(worst)
+    own = [f.p_value if ended is PASSED else f.p_against for f in cells if f.verdict in ended]
+    p = sorted(1.0 if one is None else one for one in own)
     return min((1.0, *((len(cells) - k + 1) * p[k - 1] for k in range(least, len(p) + 1))))
 
 
-def _cell(numbered: Numbered) -> tuple[object, ...]:
+def _cell(found: Finding) -> tuple[object, ...]:
     """What is one comparison, whichever dataset holds it."""
-    number, found = numbered
-    return (number, found.case, found.metric, found.arm, found.against)
+    return (found.test, found.case, found.metric, found.arm, found.against)
 
 
-def _worst(pool: Iterable[Numbered]) -> dict[tuple[object, ...], Finding]:
+def _worst(pool: Iterable[Finding]) -> dict[tuple[object, ...], Finding]:
     """The worst finding of each cell: by its verdict, then by its p."""
+
+    def goodness(found: Finding) -> tuple[int, float]:
+        p = 1.0 if found.p_value is None else found.p_value
+        return terms.VERDICTS.index(found.verdict), -p
+
     worst: dict[tuple[object, ...], Finding] = {}
-    for numbered in pool:
-        cell, found = _cell(numbered), numbered[1]
-        worst[cell] = min(worst.get(cell, found), found, key=_goodness)
+    for found in pool:
+        worst[_cell(found)] = min(worst.get(_cell(found), found), found, key=goodness)
     return worst
-
-
-def _goodness(found: Finding) -> tuple[int, float]:
-    return terms.VERDICTS.index(found.verdict), -(1.0 if found.p_value is None else found.p_value)
 
 
 def _near(found: Finding) -> bool:
@@ -329,154 +404,3 @@ def _near(found: Finding) -> bool:
     # A rule whose margin is a smallest effect has no margin that would pass: its intervals tell.
     ends = np.log([*decision.interval90, *decision.robust_interval90])
     return bool(np.abs(ends).max() <= math.log1p(2 * margin))
-
-
-# What a system can test of a claim: all of it, or nothing; in between stands what PARTLY says.
-FULL, NO_CAPABILITY = "full", "none"
-PARTLY = {"direction": "only its direction", "proxy": "only what stands in for it"}
-MAGNITUDE, ANCHOR, MOST = "magnitude", "anchor", "most"
-# What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
-SHORT_OF_FULL = {
-    terms.SUPPORTED: terms.ORDER_OK,
-    terms.HOLDS_IN_PART: terms.ORDER_OK,
-    terms.CONTRADICTED: terms.DIFFERS,
-}
-UNDECIDED = (terms.NOT_TESTED, terms.INCONCLUSIVE)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a claim ends as, with all that it rests on.
-
-    Attributes:
-        capability: what this kind of system can test of the claim.
-        findings: each with the number of its test.
-        coverage: how much of what it speaks of was decided; empty if nothing is said.
-        p_adjusted: Holm's p within study and kind; None for a claim of no such family.
-    """
-
-    claim: Claim
-    capability: str
-    verdict: str
-    reason: str
-    findings: tuple[Numbered, ...] = ()
-    coverage: str = ""
-    p_adjusted: float | None = None
-
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        """Names of the datasets that hold a cell of it."""
-        tested = (finding for finding in self.all if finding.verdict != terms.NOT_TESTED)
-        return tuple(dict.fromkeys(finding.dataset for finding in tested))
-
-    @property
-    def all(self) -> tuple[Finding, ...]:
-        """The findings that the verdict rests on."""
-        return tuple(finding for _, finding in self.findings if finding.counts)
-
-    @property
-    def p_values(self) -> tuple[float | None, float | None]:
-        """P of what is for the claim and of what is against it; None without any."""
-        of_most = _tests_of_most(self.claim)
-        rest = [finding for number, finding in self.findings if number not in of_most]
-        return p_values(rest, [each for each in self.findings if each[0] in of_most])
-
-
-def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
-    """A claim before its family is looked at."""
-    kind = datasets[0].dataset.kind
-    capability = claim.capability[kind.support]
-    if claim.not_tested:
-        return Verdict(claim, capability, terms.NOT_TESTED, claim.not_tested)
-    if capability == NO_CAPABILITY and any(test.rule != ANCHOR for test in claim.tests):
-        reason = f"this kind of system ({kind.label}) cannot test it"
-        if kind.support == MACHINE and claim.capability[CLUSTER] != NO_CAPABILITY:
-            reason += "; a cluster can"
-        return Verdict(claim, capability, terms.NOT_TESTED, reason)
-    found = [(test.number, f) for test in claim.tests for f in _findings(test, claim, datasets)]
-    likely = corrected([finding for _, finding in found])
-    numbered = [(number, f) for (number, _), f in zip(found, likely, strict=True)]
-    of_most = _tests_of_most(claim)
-    pool = iter(most_hold([each for each in numbered if each[0] in of_most]))
-    numbered = [(number, next(pool) if number in of_most else f) for number, f in numbered]
-    deciding = [finding for _, finding in numbered if finding.counts]
-    ended, why = verdict_of(deciding), reason_of(deciding)
-    covered = _coverage(claim, numbered)
-    if covered and ended in (terms.HOLDS_IN_PART, terms.ORDER_OK):
-        why = f"{covered}; {why}"
-    if capability in PARTLY and ended in (terms.ORDER_OK, terms.DIFFERS):
-        why += f"; {PARTLY[capability]} can be tested here"
-    return Verdict(claim, capability, ended, why, tuple(numbered), covered)
-
-
-def _tests_of_most(claim: Claim) -> set[int]:
-    """The tests of a claim whose cells are one pool, most of which have to pass."""
-    return {test.number for test in claim.tests if test.options.get("of_cells") == MOST}
-
-
-def _coverage(claim: Claim, found: Sequence[Numbered]) -> str:
-    """The coverage of each test, by its benchmark where they differ."""
-    benchmarks = {test.number: test.cells.benchmark for test in claim.tests}
-    texts = {f.coverage: benchmarks[number] for number, f in found if f.counts and f.coverage}
-    several = len(texts) > 1
-    return "; ".join(f"{name}: {text}" if several else text for text, name in texts.items())
-
-
-def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list[Finding]:
-    """What a test finds in all datasets, after all gates, and no more than they can say.
-
-    Coverage lessens only what is for the claim; one cell is enough against it. A system that
-    cannot test all of a claim lessens both.
-    """
-    if test.waits_for:
-        return [_absent(test, f"waits for {listed(test.waits_for)}")]
-    rule, kind = rules()[test.rule], datasets[0].dataset.kind
-    scopes = [resolve(test.cells, data, test.than, claim.values) for data in datasets]
-    of_each = [_of_dataset(rule, test, scope) for scope in scopes]
-    found = of_datasets(of_each, rule.every_pair)
-    if not found and not any(scope.cells for scope in scopes):
-        found = [untested(missing) for missing in nearest(scopes)]
-    found = found or [_absent(test, "the dataset has too few arms for it")]
-    is_on_cluster = claim.kind != MAGNITUDE or kind.support != MACHINE
-    is_full = claim.capability[kind.support] == FULL and is_on_cluster
-    plans = {data.dataset.name: data.plan for data in datasets}
-    decided = [
-        ((one.arm, one.against), {NODES: case.nodes, **case.parameters})
-        for one in found
-        if one.verdict not in UNDECIDED
-        for case in map(plans[one.dataset].case, one.cases)
-    ]
-    covered, after = coverage(test.cells, decided), []
-    for one in found:
-        is_for = one.verdict in PASSED and one.verdict != terms.ORDER_OK
-        ended = covered.most if is_for else one.verdict
-        ended = ended if is_full else SHORT_OF_FULL.get(ended, ended)
-        after.append(replace(one, verdict=ended, coverage=str(covered)))
-    return after
-
-
-def _absent(test: Test, reason: str) -> Finding:
-    return untested(Absent(test.cells.metric, "", "", reason))
-
-
-def _of_dataset(rule: Rule, test: Test, scope: Scope) -> list[Finding]:
-    """What a test finds in one dataset, after its gates; nothing if it holds no cell at all."""
-    if not scope.cells:
-        return [untested(absent) for absent in scope.absent if absent.near == CASE_IS_THERE]
-    found = [*map(untested, scope.absent), *rule.find(test.options, scope)]
-    if rule.compares:
-        found = [_steady(gated(one, rule.proves_sameness), scope.data) for one in found]
-    if scope.data.plan.looks and not rule.for_looks:
-        found = [looked_at_once(finding) for finding in found]
-    name = scope.data.dataset.name
-    return [replace(finding, dataset=name) if finding.case else finding for finding in found]
-
-
-def _steady(found: Finding, data: JudgingData) -> Finding:
-    """The finding, if native does not differ from itself in its cases by the plan's margin.
-
-    The rule's own A/A pair has the claim's margin, which may be wider or of another quantity.
-    """
-    if found.verdict in UNDECIDED or data.unsteady.isdisjoint(found.cases):
-        return found
-    return found.opened(f"{CONTROL_DIFFERS} in this case")

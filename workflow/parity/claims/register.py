@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark, placed_metrics
 from parity.claims.cells import Selection
 from parity.claims.published import Published, load_published
-from parity.claims.rules import Schemas, rules
+from parity.claims.rules import rules
 from parity.core.documents import canonical
 from parity.core.errors import UserError, shown
 from parity.core.package import extensions_with
@@ -26,6 +27,8 @@ from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 
 NOT_OPTIONS = ("rule", "cells", "instead_of", "waits_for")
+_COUNT = {"type": "integer", "minimum": 1}
+_PLACED = ("nodes", "ranks", "containers_per_node")
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Test:
         options: the rule's own numbers, such as the margin.
         cells: which comparisons it looks at.
         instead_of: what differs from the published experiment; empty if nothing does.
-        waits_for: names in its cells that nothing declares yet (`parity.claims.register`).
+        waits_for: names in its cells that nothing declares yet (`Declared`).
     """
 
     number: int
@@ -110,6 +113,114 @@ class Register:
     claims: tuple[Claim, ...]
 
 
+@dataclass(frozen=True)
+class Declared:
+    """The benchmarks, and the names of all arms: what the cells of a claim may name.
+
+    A name that nothing declares can never be found in any dataset. It is either misspelt, or of
+    something that Parity does not have yet, and then the test says that it waits for it.
+    """
+
+    benchmarks: Mapping[str, Benchmark]
+    arms: Collection[str]
+
+    def missing(self, cells: Selection, options: Mapping[str, Any]) -> list[str]:
+        """The names in a test's cells and options that nothing declares, each once.
+
+        A benchmark and an arm are called by their name, a metric or parameter `npb.class`, and a
+        level `npb.class=D`. Of a benchmark that is not there nothing else can be said.
+        """
+        arms = filter(None, (*(cells.arms or ()), cells.against, options.get("than", "")))
+        missing = [arm for arm in arms if arm not in self.arms]
+        if control := options.get("control"):
+            missing += self.missing(Selection.of(control), {})
+        if not (benchmark := self.benchmarks.get(cells.benchmark)):
+            return list(dict.fromkeys([cells.benchmark, *missing]))
+        if cells.metric not in _metrics(benchmark):
+            missing.append(f"{benchmark.name}.{cells.metric}")
+        known = _parameters(benchmark)
+        looked_along = (options.get("along"), options.get("order", ()))
+        crossed = (options.get("factor"), options.get("levels", ()))
+        named = [*cells.parameters.items(), *cells.levels.items(), looked_along, crossed]
+        for name, levels in named:
+            # `factor` is a number where a rule calls a ratio so.
+            if not isinstance(name, str):
+                continue
+            if name not in known:
+                missing.append(f"{benchmark.name}.{name}")
+                continue
+            accepts = jsonschema.Draft202012Validator(known[name]).is_valid
+            # Some levels may stand in groups.
+            flat = chain.from_iterable(x if isinstance(x, list) else [x] for x in levels)
+            missing += [f"{benchmark.name}.{name}={level}" for level in flat if not accepts(level)]
+        return list(dict.fromkeys(missing))
+
+    def require(
+        self, cells: Selection, options: Mapping[str, Any], waits_for: Collection[str], where: str
+    ) -> None:
+        """Refuse a test that names what nothing declares, or waits for what is there.
+
+        Args:
+            where: file, claim and number of the test.
+
+        Raises:
+            UserError: with the names.
+        """
+        absent = self.missing(cells, options)
+        if unknown := [name for name in absent if name not in waits_for]:
+            allowed = f"benchmarks {', '.join(self.benchmarks)}"
+            if benchmark := self.benchmarks.get(cells.benchmark):
+                metrics, parameters = map(", ".join, (_metrics(benchmark), _parameters(benchmark)))
+                allowed = f"metrics {metrics}; parameters {parameters}; arms of `snakemake probe`"
+            raise UserError(
+                f"nothing declares {', '.join(unknown)}",
+                where=f"{where}.cells",
+                allowed=allowed,
+                action="correct it, or name it under waits_for until it is there",
+            )
+        if there := [name for name in waits_for if name not in absent]:
+            raise UserError(
+                f"the test waits for {', '.join(there)}, which is there or which it does not name",
+                where=f"{where}.waits_for",
+                action="remove it, and read the test again",
+            )
+
+
+def declared(plans: Iterable[Plan] = ()) -> Declared:
+    """What this version of Parity has, and the benchmarks that these plans bring themselves.
+
+    Those have the factors and parameters of their cases. What an extension makes of the data of
+    benchmarks (`DECLARED` in its room `claims`) is declared, too.
+    """
+    known: dict[str, Benchmark] = dict(benchmarks())
+    for plan in plans:
+        for name, own in plan.definitions.items():
+            if name in benchmarks():
+                continue
+            cases = [case.parameters for case in plan.cases if case.benchmark == name]
+            levels = {
+                parameter: {"enum": [case[parameter] for case in cases if parameter in case]}
+                for parameter in sorted({key for case in cases for key in case})
+            }
+            known[name] = type("Derived", (type(own),), {"parameters": levels})()
+    for add in extensions_with(parity.claims, "DECLARED"):
+        known = add(known)
+    return Declared(known, every_arm())
+
+
+def _parameters(benchmark: Benchmark) -> dict[str, Mapping[str, Any]]:
+    """JSON schema of each parameter that a case of this benchmark can have."""
+    factors = {name: {"enum": list(levels)} for name, levels in benchmark.factors.items()}
+    placed = dict.fromkeys(_PLACED, _COUNT) if benchmark.allocations else {}
+    return {**benchmark.all_parameters, **factors, **placed}
+
+
+def _metrics(benchmark: Benchmark) -> list[str]:
+    """The metrics that runs of this benchmark can have, the kernel's counters with them."""
+    counted = placed_metrics() if benchmark.allocations else ()
+    return [quantity.metric for quantity in (*benchmark.metrics, *counted)]
+
+
 def load_register(path: Path, published: Path | None, declared: Declared | None = None) -> Register:
     """The claims of a file, checked.
 
@@ -124,9 +235,8 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
     """
     document = load_checked(path, "claims")
     numbers = load_published(published) if published else {}
-    repeated = [name for name, count in Counter(c["id"] for c in document["claims"]).items()
-                if count > 1]  # fmt: skip
-    if repeated:
+    counts = Counter(claim["id"] for claim in document["claims"])
+    if repeated := [name for name, count in counts.items() if count > 1]:
         raise UserError(f"claims given twice: {', '.join(repeated)}", where=str(path))
     studies = document.get("studies", {path.stem: {"title": path.stem}})
     claims = []
@@ -134,12 +244,32 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
         where, study = f"{path}: {entry['id']}", entry.get("study", path.stem)
         if study not in studies:
             raise UserError(f"unknown study {study}", where=where, allowed=", ".join(studies))
-        claim = _claim(entry | {"study": study}, numbers.get(entry["id"], {}), where)
-        if declared:
-            for test in claim.tests:
-                place = f"{where}: tests.{test.number}"
-                require_declared(test.cells, test.options, test.waits_for, declared, place)
-        claims.append(claim)
+        tests, values = entry.get("tests", ()), numbers.get(entry["id"], {})
+        made = []
+        for number, test in enumerate(tests, start=1):
+            made.append(_test(number, test, values, f"{where}: tests.{number}"))
+            if declared:
+                of_test = (made[-1].cells, made[-1].options, made[-1].waits_for)
+                declared.require(*of_test, f"{where}: tests.{number}")
+        decides = [
+            {key: value for key, value in test.items() if key not in ("instead_of", "waits_for")}
+            for test in tests
+        ]
+        claims.append(
+            Claim(
+                id=entry["id"],
+                study=study,
+                kind=entry["kind"],
+                statement=entry["claim"],
+                where=entry.get("where", ""),
+                published=entry.get("published", ""),
+                capability=entry["scales"],
+                tests=tuple(made),
+                not_tested=entry.get("not_tested", ""),
+                values=values,
+                definition={"kind": entry["kind"], "scales": entry["scales"], "tests": decides},
+            )
+        )
     return Register(path.stem, studies, tuple(claims))
 
 
@@ -153,34 +283,6 @@ def load_users_claims(path: Path, declared: Declared | None = None) -> Register:
     return load_register(path, numbers if numbers.exists() else None, declared)
 
 
-def _claim(entry: Mapping[str, Any], values: Mapping[str, Published], where: str) -> Claim:
-    tests = [
-        _test(number, test, values, f"{where}: tests.{number}")
-        for number, test in enumerate(entry.get("tests", ()), start=1)
-    ]
-    decides = {
-        "kind": entry["kind"],
-        "scales": entry["scales"],
-        "tests": [
-            {key: value for key, value in test.items() if key not in ("instead_of", "waits_for")}
-            for test in entry.get("tests", ())
-        ],
-    }
-    return Claim(
-        id=entry["id"],
-        study=entry["study"],
-        kind=entry["kind"],
-        statement=entry["claim"],
-        where=entry.get("where", ""),
-        published=entry.get("published", ""),
-        capability=entry["scales"],
-        tests=tuple(tests),
-        not_tested=entry.get("not_tested", ""),
-        values=values,
-        definition=decides,
-    )
-
-
 def _test(
     number: int, entry: Mapping[str, Any], values: Mapping[str, Published], where: str
 ) -> Test:
@@ -190,40 +292,19 @@ def _test(
         UserError: an unknown rule, an option it does not have, or a published number that
             the claim does not have.
     """
-    known = rules()
-    check(entry["rule"], {"type": "string", "description": "A rule's name."}, f"{where}.rule")
-    if entry["rule"] not in known:
-        raise UserError(
-            f"unknown rule: {shown(entry['rule'], str)}",
-            where=f"{where}.rule",
-            allowed=", ".join(known),
-        )
-    options = known[entry["rule"]].options
-    defaults = {name: of["default"] for name, of in options.items() if "default" in of}
-    check(entry, _schema_of(options, options.keys() - defaults), where)
-    if "published" in entry and entry["published"] not in values:
-        raise UserError(
-            f"no published number {shown(entry['published'])} of this claim",
-            where=f"{where}.published",
-            allowed=", ".join(values) or "add a row to config/published/claims.csv",
-        )
-    return Test(
-        number=number,
-        rule=entry["rule"],
-        options=defaults | {key: entry[key] for key in entry if key not in NOT_OPTIONS},
-        cells=Selection.of(entry["cells"]),
-        instead_of=entry.get("instead_of", ""),
-        waits_for=tuple(entry.get("waits_for", ())),
-    )
-
-
-def _schema_of(options: Schemas, required: Collection[str]) -> dict[str, Any]:
-    """The JSON schema of a test whose rule has these options."""
-    return {
+    known, name = rules(), entry["rule"]
+    check(name, {"type": "string", "description": "A rule's name."}, f"{where}.rule")
+    if name not in known:
+        problem, allowed = f"unknown rule: {shown(name, str)}", ", ".join(known)
+        raise UserError(problem, where=f"{where}.rule", allowed=allowed)
+    options = known[name].options
+    defaults = {option: of["default"] for option, of in options.items() if "default" in of}
+    required = [option for option in options if option not in defaults]
+    described = {
         "$defs": schema("claims")["$defs"],
         "type": "object",
         "additionalProperties": False,
-        "required": ["rule", "cells", *(name for name in options if name in required)],
+        "required": ["rule", "cells", *required],
         "properties": {
             "rule": {"type": "string"},
             "cells": {"$ref": "#/$defs/cells"},
@@ -232,152 +313,18 @@ def _schema_of(options: Schemas, required: Collection[str]) -> dict[str, Any]:
             **options,
         },
     }
-
-
-_COUNT = {"type": "integer", "minimum": 1}
-_PLACED = ("nodes", "ranks", "containers_per_node")
-
-
-@dataclass(frozen=True)
-class Declared:
-    """The benchmarks, and the names of all arms."""
-
-    benchmarks: Mapping[str, Benchmark]
-    arms: Collection[str]
-
-
-def declared(plans: Iterable[Plan] = ()) -> Declared:
-    """What this version has, with what extensions add, and what these plans bring themselves."""
-    own = {
-        name: _with_parameters(benchmark, plan)
-        for plan in plans
-        for name, benchmark in plan.definitions.items()
-        if name not in benchmarks()
-    }
-    known = {**benchmarks(), **own}
-    for add in extensions_with(parity.claims, "DECLARED"):
-        known = add(known)
-    return Declared(known, every_arm())
-
-
-def _with_parameters(benchmark: Benchmark, plan: Plan) -> Benchmark:
-    """A benchmark that a plan brings, with the factors and parameters that its cases have."""
-    cases = [case.parameters for case in plan.cases if case.benchmark == benchmark.name]
-    names = {name for parameters in cases for name in parameters}
-    levels = {name: {"enum": [p[name] for p in cases if name in p]} for name in sorted(names)}
-    like: Benchmark = type("Derived", (type(benchmark),), {"parameters": levels})()
-    return like
-
-
-def missing(cells: Selection, options: Mapping[str, Any], known: Declared) -> list[str]:
-    """The names in a test's cells and options that nothing declares, each once.
-
-    A benchmark and an arm are called by their name, a metric or parameter `npb.class`, and a
-    level `npb.class=D`. Of a benchmark that is not there nothing else can be said.
-    """
-    found = _of_cells(cells, known)
-    benchmark = known.benchmarks.get(cells.benchmark)
-    if benchmark:
-        found += _of_parameters(benchmark, _factors(options))
-    found += _of_arms([options["than"]] if "than" in options else [], known)
-    if options.get("control") is not None:
-        found += _of_cells(Selection.of(options["control"]), known)
-    return list(dict.fromkeys(found))
-
-
-def require_declared(
-    cells: Selection,
-    options: Mapping[str, Any],
-    waits_for: Collection[str],
-    known: Declared,
-    where: str,
-) -> None:
-    """Refuse a test that names what nothing declares, or waits for what is there.
-
-    Args:
-        where: file, claim and number of the test.
-
-    Raises:
-        UserError: with the names.
-    """
-    absent = missing(cells, options, known)
-    if unknown := [name for name in absent if name not in waits_for]:
+    check(entry, described, where)
+    if "published" in entry and entry["published"] not in values:
         raise UserError(
-            f"nothing declares {', '.join(unknown)}",
-            where=f"{where}.cells",
-            allowed=_allowed(cells, known),
-            action="correct it, or name it under waits_for until it is there",
+            f"no published number {shown(entry['published'])} of this claim",
+            where=f"{where}.published",
+            allowed=", ".join(values) or "add a row to config/published/claims.csv",
         )
-    if there := [name for name in waits_for if name not in absent]:
-        raise UserError(
-            f"the test waits for {', '.join(there)}, which is there or which it does not name",
-            where=f"{where}.waits_for",
-            action="remove it, and read the test again",
-        )
-
-
-def _of_cells(cells: Selection, known: Declared) -> list[str]:
-    arms = _of_arms([*(cells.arms or ()), *filter(None, [cells.against])], known)
-    benchmark = known.benchmarks.get(cells.benchmark)
-    if benchmark is None:
-        return [cells.benchmark, *arms]
-    metrics = _metrics(benchmark)
-    found = [] if cells.metric in metrics else [f"{benchmark.name}.{cells.metric}"]
-    return [
-        *found,
-        *_of_parameters(benchmark, cells.parameters.items()),
-        *_of_parameters(benchmark, cells.levels.items()),
-        *arms,
-    ]
-
-
-def _of_arms(names: Iterable[str], known: Declared) -> list[str]:
-    return [name for name in names if name not in known.arms]
-
-
-def _factors(options: Mapping[str, Any]) -> list[tuple[str, Sequence[Any]]]:
-    """The parameters that a rule itself looks along, with the levels that it names."""
-    along = options.get("along"), options.get("order", ())
-    crossed = options.get("factor"), options.get("levels", ())
-    # `factor` is a number where a rule calls a ratio so.
-    return [(name, _flat(levels)) for name, levels in (along, crossed) if isinstance(name, str)]
-
-
-def _flat(levels: Iterable[Any]) -> list[Any]:
-    """Levels, some of which may stand in groups."""
-    return [one for level in levels for one in (level if isinstance(level, list) else [level])]
-
-
-def _of_parameters(benchmark: Benchmark, named: Iterable[tuple[str, Sequence[Any]]]) -> list[str]:
-    rules, found = _rules(benchmark), []
-    for name, levels in named:
-        if name not in rules:
-            found.append(f"{benchmark.name}.{name}")
-            continue
-        accepts = jsonschema.Draft202012Validator(rules[name]).is_valid
-        found += [f"{benchmark.name}.{name}={level}" for level in levels if not accepts(level)]
-    return found
-
-
-def _rules(benchmark: Benchmark) -> dict[str, Mapping[str, Any]]:
-    """JSON schema of each parameter that a case of this benchmark can have."""
-    factors = {name: {"enum": list(levels)} for name, levels in benchmark.factors.items()}
-    placed = dict.fromkeys(_PLACED, _COUNT) if benchmark.allocations else {}
-    return {**benchmark.all_parameters, **factors, **placed}
-
-
-def _metrics(benchmark: Benchmark) -> list[str]:
-    """The metrics that runs of this benchmark can have, the kernel's counters with them."""
-    counted = placed_metrics() if benchmark.allocations else ()
-    return [quantity.metric for quantity in (*benchmark.metrics, *counted)]
-
-
-def _allowed(cells: Selection, known: Declared) -> str:
-    """What may stand in cells of this benchmark."""
-    benchmark = known.benchmarks.get(cells.benchmark)
-    if benchmark is None:
-        return f"benchmarks {', '.join(known.benchmarks)}"
-    metrics = ", ".join(_metrics(benchmark))
-    return (
-        f"metrics {metrics}; parameters {', '.join(_rules(benchmark))}; arms of `snakemake probe`"
+    return Test(
+        number=number,
+        rule=name,
+        options=defaults | {key: entry[key] for key in entry if key not in NOT_OPTIONS},
+        cells=Selection.of(entry["cells"]),
+        instead_of=entry.get("instead_of", ""),
+        waits_for=tuple(entry.get("waits_for", ())),
     )

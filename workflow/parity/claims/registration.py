@@ -35,11 +35,6 @@ class Registration:
     sha256: str
     registered: str
 
-    @property
-    def time(self) -> datetime:
-        """When."""
-        return datetime.fromisoformat(self.registered)
-
 
 COLUMNS = tuple(field.name for field in fields(Registration))
 
@@ -128,11 +123,6 @@ def append(path: Path, rows: Sequence[Registration]) -> None:
         csv.writer(file, lineterminator="\n").writerows(astuple(row) for row in rows)
 
 
-def now() -> str:
-    """The time, UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def status(
     registered: Sequence[Registration],
     claim: tuple[str, str],
@@ -159,8 +149,8 @@ def status(
     of_plan = [row for row in registered if row.what == plan[0]]
     if of_plan and plan[1] not in {row.sha256 for row in of_plan}:
         return AMENDED
-    start = datetime.fromisoformat(first_run) if first_run else None
-    before = [row for row in registered if start is None or row.time < start]
+    start = datetime.fromisoformat(first_run) if first_run else datetime.max.replace(tzinfo=UTC)
+    before = [row for row in registered if datetime.fromisoformat(row.registered) < start]
     plans_before = [row.sha256 for row in before if row.what == plan[0]]
     unchanged = of_claim[-1].sha256 == claim[1]
     if unchanged and of_claim[-1] in before and plans_before[-1:] == [plan[1]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 from parity.claims import registration
@@ -68,7 +69,9 @@ def register(
         registered.parent.mkdir(exist_ok=True)
         shutil.copyfile(known, registered)
     current = registration.wanted(registers, plans)
-    rows = registration.missing(registration.load(registered), current, registration.now())
+    rows = registration.missing(
+        registration.load(registered), current, datetime.now(UTC).isoformat(timespec="seconds")
+    )
     registration.append(registered, rows)
     print(f"{registered}: {len(rows)} of {len(current)} claims and plans registered anew")
 

@@ -1,4 +1,4 @@
-"""The decision rules: rows with a name, a version, what they claim, and what they find in cells."""
+"""The decision rules: what each claims, how it decides, and what it finds in cells."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from parity.claims.cells import Cell, Scope
-from parity.claims.finding import Finding, too_few
+from parity.claims.cells import Scope
+from parity.claims.finding import Finding
 from parity.core.package import modules_with
 
 Options = Mapping[str, Any]
@@ -59,20 +59,6 @@ class Rule:
     def options(self) -> Schemas:
         """JSON schema of each of its numbers, from options.yaml."""
         return _SCHEMAS[self.name]
-
-
-def cell_by_cell(look: Callable[[Cell, Options, Scope], Finding], fewest: int = 2) -> Find:
-    """What looks at each cell by itself, where at least so many blocks count."""
-
-    def find(options: Options, scope: Scope) -> list[Finding]:
-        return [
-            look(cell, options, scope)
-            if cell.blocks >= fewest
-            else too_few(cell, cell.blocks, fewest)
-            for cell in scope.cells
-        ]
-
-    return find
 
 
 @cache

@@ -1,14 +1,16 @@
-"""Rules along a factor: its levels lose in the published order, or ever more or less."""
+"""Rules about the levels of a factor: trend, slope, interaction, and a published order."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from parity.analysis.contrast import weighted_sum
 from parity.analysis.decision import (
     FEWEST_FOR_A_DIFFERENCE,
     WITHOUT_CONTROL,
@@ -16,17 +18,19 @@ from parity.analysis.decision import (
     decide,
 )
 from parity.analysis.estimate import ALPHA, mean_of
-from parity.analysis.methods import FALLING, RISING, page_trend
+from parity.analysis.methods import FALLING, RISING, page_trend, slopes_per_doubling
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
-from parity.claims.cells import Cell, Scope, Series, alike
+from parity.claims.cells import PER_NODE, RANKS, Absent, Cell, Scope, Series, alike
 from parity.claims.finding import Finding, about, too_few, untested
 from parity.claims.rules import Options, Rule
-from parity.claims.rules.contrasts import directed
-from parity.claims.rules.questions import TOO_FEW, ratios, series, slopes_of
-from parity.core import wording
-from parity.core.wording import interval, listed, number
+from parity.claims.rules.contrasts import Asked, Question, directed, ratios, row, same
+from parity.core.wording import RATIO, counted, interval, listed, number
 
+LEVELS = 3
+TOO_FEW = "too few blocks that hold every level: {} of 2"
+SECOND = "second-costs-more"
+EITHER_WAY = (terms.SUPPORTED, terms.CONTRADICTED)
 RESAMPLES, SEED = 999, 20191118
 WORDS = {
     terms.SUPPORTED: "the published order",
@@ -34,6 +38,165 @@ WORDS = {
     terms.INCONCLUSIVE: "the order is open",
 }
 Centre = Callable[..., np.ndarray]
+
+
+def series(scope: Scope, along: str) -> list[Series | Finding]:
+    """The series of a test, and what is none: one needs three levels.
+
+    Through two points there is always a line. Cells belong into one series if they differ in
+    nothing else; along nodes, ranks may grow with them, and along ranks containers, where those
+    are as many nowhere.
+    """
+    cells = [cell for cell in scope.cells if along in cell.parameters]
+    grouped = alike(cells, along)
+    if along == RANKS and all(len(group) < LEVELS for group in grouped):
+        grouped = alike(cells, along, grows=PER_NODE)
+    if scope.cells and not grouped:
+        first = scope.cells[0]
+        return [untested(first, f"no case of {first.benchmark} has a parameter {along}")]
+    whole, missing = list[Series](), dict[Absent, None]()
+    for group in grouped:
+        levels = {cell.parameters[along] for cell in group}
+        if len(levels) == len(group) >= LEVELS:
+            ordered = sorted(group, key=lambda cell: float(cell.parameters[along]))
+            whole.append(Series(along, tuple(ordered)))
+            continue
+        reason = f"several cases for one level of {along}"
+        if len(levels) < LEVELS:
+            reason = f"{counted(len(levels), 'level')} of {along}, {LEVELS} are needed"
+        missing[Absent(group[0].metric, group[0].arm, group[0].against, reason)] = None
+    return [*map(untested, missing), *whole]
+
+
+def slopes(options: Options, scope: Scope) -> Asked:
+    """Slope of the log ratio per doubling of the factor, in each block that holds every level."""
+    for one in series(scope, options["along"]):
+        if isinstance(one, Finding):
+            yield one
+        elif len(own := slopes_of(one)) < 2:
+            yield too_few(one.cells, len(own), reason=TOO_FEW.format(len(own)))
+        else:
+            what = f"ratio per doubling of {one.along}: "
+            yield Question(one.cells, own, slopes_of(one, control=True), what=what)
+
+
+def slopes_of(one: Series, control: bool = False) -> np.ndarray:
+    """Slopes per doubling that are independent; none if a level has no log."""
+    table = one.complete(control)
+    levels = [float(level) for level in table.columns]
+    table.columns = pd.Index(levels)
+    if min(levels) <= 0:
+        return np.array([])
+    per_block = slopes_per_doubling(table).tolist()
+    return one.independent(dict(zip(table.index, per_block, strict=True)))
+
+
+def _trend(options: Options, scope: Scope) -> list[Finding]:
+    """Page's test of the log ratio over the levels, and Student's t of its slopes within blocks.
+
+    Supported if both find the order that was expected, contradicted if both find the opposite
+    one. The estimate is the ratio per doubling of the level. If the A/A pair has a trend of its
+    own, nothing is concluded. A smallest effect, where one is given, has to be passed as in
+    `direction` where most is expected to be lost: at the highest level of a ratio that rises,
+    at the lowest of one that falls.
+    """
+    expect, smallest = options["expect"], options["smallest_effect_percent"]
+    found = []
+    for one in series(scope, options["along"]):
+        found.append(one if isinstance(one, Finding) else trend_of(one, expect))
+        if isinstance(one, Series) and smallest is not None:
+            most = one.cells[-1 if expect == RISING else 0]
+            # What knows no looks is decided at the levels of one.
+            [asked] = ratios(options, replace(scope, cells=(most,)))
+            found.append(
+                asked if isinstance(asked, Finding) else directed(asked, True, smallest / 100)
+            )
+    return found
+
+
+def trend_of(one: Series, expect: str) -> Finding:
+    """Page's test of one series, and Student's t of its slopes."""
+    table = one.complete()
+    if len(table) < 2:
+        return too_few(one.cells, len(table), reason=TOO_FEW.format(len(table)))
+    opposite = FALLING if expect == RISING else RISING
+    ranks = [page_trend(table, order) for order in (expect, opposite)]
+    own, by_t = slopes_of(one), ranks
+    if len(own) > 1:
+        mean = mean_of(own if expect == RISING else -own)
+        by_t = [mean.p_above(0.0), mean.p_below(0.0)]
+    p, against = map(max, zip(ranks, by_t, strict=True))
+    of_pair, control = one.complete(control=True), WITHOUT_CONTROL
+    if len(of_pair) >= 2:
+        # Two-sided, at 5 %.
+        p_of_pair = 2 * min(page_trend(of_pair, order) for order in (RISING, FALLING))
+        differs = p_of_pair < ALPHA and len(of_pair) >= FEWEST_FOR_A_DIFFERENCE
+        control = Decision(len(of_pair), outcome=DIFFERENT if differs else INCONCLUSIVE)
+    finding = about(
+        one.cells,
+        decide(own, None) if len(own) > 1 else Decision(len(table)),
+        control=control,
+        unit=RATIO if len(own) > 1 else "",
+        p_value=p,
+        p_against=against,
+        strain=p / ALPHA,
+    )
+    verdict, by_ranks = (
+        next((v for v, p in zip(EITHER_WAY, both, strict=True) if p < ALPHA), terms.INCONCLUSIVE)
+        for both in (by_t, ranks)
+    )
+    way, shown = (opposite, against) if verdict == terms.CONTRADICTED else (expect, p)
+    return finding.agreed(verdict, by_ranks, f"p = {number(shown)} for {way} along {one.along}")
+
+
+def _interaction(options: Options, scope: Scope) -> list[Finding]:
+    """Two findings for each arm: the container costs the same at both levels, the factor does not.
+
+    A 2 x 2 factorial of arm and reference at two levels of a factor (Box, Hunter & Hunter), for
+    each arm and two cases that differ in the factor only. The interaction is equivalent to
+    nothing, and the factor itself, averaged over arm and reference, has an effect of the expected
+    sign beyond the smallest one that counts, as in `direction`.
+    """
+    margin, smallest = options["margin_percent"] / 100, options["smallest_effect_percent"] / 100
+    factor, levels = options["factor"], [str(level) for level in options["levels"]]
+    grouped: dict[tuple[Any, ...], dict[str, Cell]] = {}
+    for cell in scope.cells:
+        rest = {k: str(v) for k, v in cell.parameters.items() if k != factor}
+        level = str(cell.parameters.get(factor))
+        grouped.setdefault((cell.arm, *sorted(rest.items())), {})[level] = cell
+    found = []
+    for cells in grouped.values():
+        first = next(iter(cells.values()))
+        if missing := [level for level in levels if level not in cells]:
+            lacks = f"{first.benchmark} with {factor} {listed(missing)}"
+            found.append(untested(first, f"the dataset holds no case of {lacks}"))
+            continue
+        both = Series(factor, tuple(cells[level] for level in levels))
+        interaction, main = _crossed(both, first.arm, first.against)
+        if len(main) < 2:
+            reason = f"too few blocks that hold both arms at both levels: {len(main)} of 2"
+            found.append(too_few(both.cells, len(main), reason=reason))
+            continue
+        of_pair, _ = _crossed(both, *first.pair[::-1])
+        same_at_both = Question(both.cells, interaction, of_pair, what="interaction: ")
+        effect = Question(both.cells, main, of_pair, what=f"effect of {factor}: ")
+        of_factor = directed(effect, options["expect"] == SECOND, smallest)
+        found += [
+            same(same_at_both, margin),
+            replace(of_factor, metric=f"{of_factor.metric} (factor)"),
+        ]
+    return list(dict.fromkeys(found))
+
+
+def _crossed(both: Series, arm: str, against: str) -> list[np.ndarray]:
+    """Interaction, and effect of the factor, over what holds both arms at both levels."""
+    costs = [
+        cell.numbered(cell.numbers.costs(side)) for cell in both.cells for side in (against, arm)
+    ]
+    return [
+        both.independent(weighted_sum(zip(weights, costs, strict=True)))
+        for weights in ((1, -1, -1, 1), (-0.5, -0.5, 0.5, 0.5))
+    ]
 
 
 def _rank(options: Options, scope: Scope) -> list[Finding]:
@@ -54,12 +217,13 @@ def _rank(options: Options, scope: Scope) -> list[Finding]:
     along = options["along"]
     there = [cell for cell in scope.cells if str(cell.parameters.get(along)) in place]
     return [
-        _of_arm(cells, along, place, options["minimum_tau"])
+        _ranked(cells, along, place, options["minimum_tau"])
         for cells in alike(there or scope.cells, along)
     ]
 
 
-def _of_arm(cells: Sequence[Cell], along: str, place: Mapping[str, int], minimum: float) -> Finding:
+def _ranked(cells: Sequence[Cell], along: str, place: Mapping[str, int], minimum: float) -> Finding:
+    """The order of the levels of one arm."""
     first, by_level = cells[0], {str(cell.parameters.get(along)): cell for cell in cells}
     if missing := [level for level in place if level not in by_level]:
         lacks = f"{first.benchmark} with {along} {listed(missing)}"
@@ -69,27 +233,26 @@ def _of_arm(cells: Sequence[Cell], along: str, place: Mapping[str, int], minimum
     ranked = Series(along, tuple(by_level[level] for level in place))
     places, table = np.array(list(place.values())), ranked.complete().to_numpy()
     if len(table) < 2:
-        reason = f"too few blocks that hold every level: {len(table)} of 2"
-        return too_few(ranked, len(table), reason=reason)
+        return too_few(ranked.cells, len(table), reason=TOO_FEW.format(len(table)))
     drawn, by_ranks = (resampled_tau(table, places, centre) for centre in (np.mean, np.median))
     reached, other = float(np.mean(drawn >= minimum)), float(np.mean(by_ranks >= minimum))
     low95, high95, low90, high90 = np.quantile(drawn, [0.025, 0.975, 0.05, 0.95]).tolist()
     ours = float(tau(table.mean(axis=0), places))
     against = p_other_order(table, places, minimum)
-    verdict = _verdict(reached, against)
+    verdict = _order_shown(reached, against)
     finding = about(
-        ranked,
+        ranked.cells,
         Decision(len(table), ours, (low95, high95), (low90, high90), minimum),
         unit="tau",
-        control=_control(ranked, places, minimum, verdict),
+        control=_order_of_pair(ranked, places, minimum, verdict),
         p_against=against,
         strain=(1 - reached) / 0.05,
     )
     reason = f"tau {number(ours)} {interval(low95, high95)}: {WORDS[verdict]}"
-    return finding.agreed(verdict, _verdict(other, against), reason)
+    return finding.agreed(verdict, _order_shown(other, against), reason)
 
 
-def _verdict(reached: float, against: float) -> str:
+def _order_shown(reached: float, against: float) -> str:
     """The verdict if this share of resampled studies reach the tau that was asked for.
 
     Args:
@@ -100,7 +263,7 @@ def _verdict(reached: float, against: float) -> str:
     return terms.CONTRADICTED if max(reached, against) <= 0.05 else terms.INCONCLUSIVE
 
 
-def _control(ranked: Series, places: np.ndarray, minimum: float, ours: str) -> Decision:
+def _order_of_pair(ranked: Series, places: np.ndarray, minimum: float, ours: str) -> Decision:
     """Whether the A/A pair alone would support the published order, or show what is ours.
 
     Whichever of its two arms is called the double.
@@ -111,7 +274,7 @@ def _control(ranked: Series, places: np.ndarray, minimum: float, ours: str) -> D
     shown = set()
     for losses in (table, -table):
         reached = float(np.mean(resampled_tau(losses, places, np.mean) >= minimum))
-        shown.add(_verdict(reached, p_other_order(losses, places, minimum)))
+        shown.add(_order_shown(reached, p_other_order(losses, places, minimum)))
     differs = shown & {terms.SUPPORTED, ours} - {terms.INCONCLUSIVE}
     return Decision(len(table), outcome=DIFFERENT if differs else INCONCLUSIVE)
 
@@ -129,8 +292,7 @@ def tau(losses: np.ndarray, places: np.ndarray) -> np.ndarray:
     first, second = np.triu_indices(len(places), k=1)
     published = np.sign(places[second] - places[first])
     signs = np.sign(losses[..., first] - losses[..., second]) * published
-    counted = published != 0
-    return np.asarray(signs[..., counted].mean(axis=-1))
+    return np.asarray(signs[..., published != 0].mean(axis=-1))
 
 
 def p_other_order(table: np.ndarray, places: np.ndarray, minimum: float) -> float:
@@ -156,74 +318,9 @@ def resampled_tau(table: np.ndarray, places: np.ndarray, centre: Centre) -> np.n
     return tau(centre(table[drawn], axis=1), places)
 
 
-def _trend(options: Options, scope: Scope) -> list[Finding]:
-    """Page's test of the log ratio over the levels, and Student's t of its slopes within blocks.
-
-    Supported if both find the order that was expected, contradicted if both find the opposite
-    one. The estimate is the ratio per doubling of the level. If the A/A pair has a trend of its
-    own, nothing is concluded. A smallest effect, where one is given, has to be passed as in
-    `direction` where most is expected to be lost: at the highest level of a ratio that rises,
-    at the lowest of one that falls.
-    """
-    expect, smallest = options["expect"], options["smallest_effect_percent"]
-    found = []
-    for one in series(scope, options["along"]):
-        found.append(one if isinstance(one, Finding) else _order(one, expect))
-        if isinstance(one, Series) and smallest is not None:
-            most = one.cells[-1 if expect == RISING else 0]
-            # What knows no looks is decided at the levels of one.
-            [asked] = ratios(options, replace(scope, cells=(most,)))
-            found.append(
-                asked if isinstance(asked, Finding) else directed(asked, True, smallest / 100)
-            )
-    return found
-
-
-def _order(one: Series, expect: str) -> Finding:
-    """Page's test of one series."""
-    table = one.complete()
-    if len(table) < 2:
-        return too_few(one, len(table), reason=TOO_FEW.format(len(table)))
-    opposite = FALLING if expect == RISING else RISING
-    ranks = _pages(table, expect, opposite)
-    own, by_t = slopes_of(one), ranks
-    if len(own) > 1:
-        mean = mean_of(own if expect == RISING else -own)
-        by_t = [mean.p_above(0.0), mean.p_below(0.0)]
-    p, against = map(max, zip(ranks, by_t, strict=True))
-    finding = about(
-        one,
-        decide(own, None) if len(own) > 1 else Decision(len(table)),
-        control=_pair_trend(one),
-        unit=wording.RATIO if len(own) > 1 else "",
-        p_value=p,
-        p_against=against,
-        strain=p / ALPHA,
-    )
-    verdict, by_ranks = _order_shown(by_t), _order_shown(ranks)
-    way, shown = (opposite, against) if verdict == terms.CONTRADICTED else (expect, p)
-    reason = f"p = {wording.number(shown)} for {way} along {one.along}"
-    return finding.agreed(verdict, by_ranks, reason)
-
-
-def _pages(table: pd.DataFrame, *orders: str) -> list[float]:
-    return [page_trend(table, order) for order in orders]
-
-
-def _order_shown(p_for_and_against: Sequence[float]) -> str:
-    verdicts = (terms.SUPPORTED, terms.CONTRADICTED)
-    passed = [v for v, p in zip(verdicts, p_for_and_against, strict=True) if p < ALPHA]
-    return passed[0] if passed else terms.INCONCLUSIVE
-
-
-def _pair_trend(one: Series) -> Decision:
-    """Whether the A/A pair itself has a trend, either way (two-sided, 5 %)."""
-    table = one.complete(control=True)
-    if len(table) < 2:
-        return WITHOUT_CONTROL
-    p = 2 * min(_pages(table, RISING, FALLING))
-    differs = p < ALPHA and len(table) >= FEWEST_FOR_A_DIFFERENCE
-    return Decision(len(table), outcome=DIFFERENT if differs else INCONCLUSIVE)
-
-
-RULES = (Rule("rank", _rank, 4), Rule("trend", _trend, 3, one_sided=True))
+RULES = (
+    Rule("slope", row(slopes, same), 2, proves_sameness=True),
+    Rule("trend", _trend, 3, one_sided=True),
+    Rule("interaction", _interaction, 2, one_sided=True, proves_sameness=True),
+    Rule("rank", _rank, 4),
+)

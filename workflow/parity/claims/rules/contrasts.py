@@ -1,20 +1,22 @@
 """The rules that are rows of a table: which contrast of costs, and which test of it.
 
-A test holds the effects of a question against a region. What is concluded is said by Student's t
-and by the exact signed-rank test, or left open.
+What a contrast rests on, its blocks, units, losses and levels, and whether its controls allow a
+conclusion, is said by `parity.analysis.contrast`. A test holds its effects against a region by
+Student's t and by the exact signed-rank test, or leaves it open.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from parity.analysis import outcomes
-from parity.analysis.decision import METHOD, outcome_of
+from parity.analysis.decision import METHOD, WITHOUT_CONTROL, Decision, decide, outcome_of
 from parity.analysis.estimate import (
     ALPHA,
     Effects,
@@ -25,34 +27,119 @@ from parity.analysis.estimate import (
 )
 from parity.analysis.sequential import Levels
 from parity.claims import terms
-from parity.claims.cells import Scope
-from parity.claims.finding import Finding
+from parity.claims.cells import AT_ONE_LOOK, BothLevels, Cell, Scope
+from parity.claims.finding import Finding, about, too_few, untested
 from parity.claims.rules import Find, Options, Rule
-from parity.claims.rules.questions import (
-    Asked,
-    Question,
-    crossed,
-    differences,
-    every_pair,
-    ratios,
-    shares,
-    slopes,
-)
 from parity.core import wording
+from parity.core.wording import RATIO
 
-MORE, SECOND = "costs-more", "second-costs-more"
-_SAME = {
+MORE = "costs-more"
+MIB = {"MiB": 1.0, "GiB": 1024.0, "B": 1 / 2**20}
+
+
+class Question(NamedTuple):
+    """A contrast that a test is asked of.
+
+    Attributes:
+        effects: logs of ratios, or differences in `unit`; at least two.
+        of_pair: the same of the A/A pair.
+        what: what its numbers are, where that is not the arm over the other.
+    """
+
+    cells: tuple[Cell, ...]
+    effects: np.ndarray
+    of_pair: np.ndarray
+    unit: str = RATIO
+    levels: BothLevels = AT_ONE_LOOK
+    what: str = ""
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether its effects are logs of ratios."""
+        return self.unit == RATIO
+
+    def decide(self, margin: float | None) -> Decision:
+        """What the engine says of its effects, before any gate."""
+        return decide(self.effects, margin, self.is_ratio, self.levels[0])
+
+    def bound(self, margin: float) -> float:
+        """A margin in the terms of its effects."""
+        return math.log1p(margin) if self.is_ratio else margin
+
+    def finding(self, decision: Decision, margin: float, **facts: Any) -> Finding:
+        """The finding about its cells, with the A/A pair at the same margin."""
+        few, levels = len(self.of_pair) < 2, self.levels[1]
+        control = WITHOUT_CONTROL if few else decide(self.of_pair, margin, self.is_ratio, levels)
+        return about(self.cells, decision, control=control, unit=self.unit, **facts)
+
+
+Asked = Iterable[Question | Finding]
+
+
+def _of_cell(cell: Cell, ratio: bool = True) -> Question | Finding:
+    """The question about a cell, or a finding where it cannot be asked."""
+    if cell.blocks < 2:
+        return too_few([cell], cell.blocks)
+    of_arm, of_pair = (cell.effects(ratio, control) for control in (False, True))
+    unit = "" if cell.unit == "1" else cell.unit
+    return Question((cell,), of_arm, of_pair, RATIO if ratio else unit, cell.levels)
+
+
+def ratios(options: Options, scope: Scope) -> Asked:
+    """The log of the cost ratio, cell by cell."""
+    return map(_of_cell, scope.cells)
+
+
+def differences(options: Options, scope: Scope) -> Asked:
+    """The difference in the metric's own unit, cell by cell.
+
+    For shares of which a ratio says nothing, such as that of the time lost to noise, where 0.001
+    is a tenth of a percentage point.
+    """
+    return (_of_cell(cell, ratio=False) for cell in scope.cells)
+
+
+def shares(options: Options, scope: Scope) -> Asked:
+    """The difference as a share of the node's memory (MemTotal), cell by cell."""
+    memory = scope.data.memory_mib
+    for cell, asked in zip(scope.cells, differences(options, scope), strict=True):
+        if isinstance(asked, Finding):
+            yield asked
+        elif memory is None:
+            yield untested(cell, "the records do not say how much memory the node has")
+        elif cell.unit not in MIB:
+            yield untested(cell, f"{cell.metric} is in {cell.unit or 'no unit'}, not in bytes")
+        else:
+            percent = 100 * MIB[cell.unit] / memory
+            effects = percent * asked.effects, percent * asked.of_pair
+            what = f"node of {memory / 1024:.1f} GiB: "
+            yield Question(asked.cells, *effects, "% of node", asked.levels, what)
+
+
+def every_pair(options: Options, scope: Scope) -> Asked:
+    """The log of the ratio of each two arms in every case.
+
+    All pairs must pass, which proves more than an omnibus test does: that one says that the
+    arms differ little on the whole (Wellek 2010, ch. 7) and not which of them.
+    """
+    in_order = sorted(scope.cells, key=lambda cell: cell.case)
+    for _, cells in groupby(in_order, key=lambda cell: cell.case):
+        for one, other in combinations(cells, 2):
+            yield _of_cell(scope.data.cell(one.case, one.metric, one.arm, other.arm))
+
+
+SAME_WORDS = {
     outcomes.EQUIVALENT: "{what}90 % interval {inner} lies within {limit}",
     outcomes.DIFFERENT: "{what}95 % interval {outer} lies outside {limit}",
     outcomes.INCONCLUSIVE: "{what}not shown within {limit}; {needed} would pass",
 }
-_BELOW = {
+BELOW_WORDS = {
     outcomes.EQUIVALENT: "{what}upper 95 % bound {high} lies below {most}",
     outcomes.DIFFERENT: "{what}lower 95 % bound {low} lies above {most}",
     outcomes.INCONCLUSIVE: "{what}90 % {stands}",
 }
 # What an equivalence that a claim states becomes.
-_VERDICT = {
+VERDICT = {
     outcomes.EQUIVALENT: terms.SUPPORTED,
     outcomes.DIFFERENT: terms.CONTRADICTED,
     outcomes.INCONCLUSIVE: terms.INCONCLUSIVE,
@@ -62,10 +149,8 @@ _VERDICT = {
 def concluded(finding: Finding, words: Mapping[str, str], **values: str) -> Finding:
     """The finding with the verdict that its decision gives, and the words of that outcome."""
     outcome, objection = finding.decision.outcome, finding.decision.reason
-    reason = words[outcome].format_map(values)
-    if objection and outcome == outcomes.INCONCLUSIVE:
-        reason = f"{objection}; {reason}"
-    return finding.ended(_VERDICT[outcome], reason)
+    ended = finding.ended(VERDICT[outcome], words[outcome].format_map(values))
+    return ended.opened(objection) if objection and outcome == outcomes.INCONCLUSIVE else ended
 
 
 def same(asked: Question, margin: float) -> Finding:
@@ -81,12 +166,12 @@ def same(asked: Question, margin: float) -> Finding:
         decision,
         margin,
         p_value=decision.p_equivalence,
-        p_against=asked.levels.own.adjusted_both_ways(p_against),
+        p_against=asked.levels[0].adjusted_both_ways(p_against),
         strain=decision.smallest_margin / margin,
     )
     return concluded(
         finding,
-        _SAME,
+        SAME_WORDS,
         what=asked.what,
         inner=wording.interval(*decision.interval90, unit),
         outer=wording.interval(*decision.interval95, unit),
@@ -121,7 +206,7 @@ def below(asked: Question, margin: float) -> Finding:
     unit = "" if asked.is_ratio else f" {asked.unit}"
     return concluded(
         finding,
-        _BELOW,
+        BELOW_WORDS,
         what=asked.what,
         low=f"{wording.number(inner[0])}{unit}",
         high=f"{wording.number(inner[1])}{unit}",
@@ -130,50 +215,39 @@ def below(asked: Question, margin: float) -> Finding:
     )
 
 
-class Bounds(NamedTuple):
-    """An estimate between its two one-sided 95 % bounds; in the unit of the effects.
-
-    At a look they are those that hold at all looks together.
-    """
-
-    estimate: float
-    low: float
-    high: float
+# An estimate between its two one-sided 95 % bounds, in the unit of the effects.
+Bounds = tuple[float, float, float]
+Way = Callable[[Bounds, float], tuple[str, str]]
+NOTHING, TOO_LITTLE = "is equivalent to no effect within", "does not reach"
 
 
 def bounds(effects: Effects, levels: Levels) -> tuple[Bounds, Bounds]:
-    """Those of the mean by Student's t, and of the centre by ranks."""
-    mean, centre, share = float(np.mean(effects)), rank_estimate(effects), 1 - 2 * levels.same
-    return (
-        Bounds(mean, *mean_of(effects).interval(share)),
-        Bounds(centre, *rank_interval(effects, share)),
-    )
-
-
-NOTHING, TOO_LITTLE = "is equivalent to no effect within", "does not reach"
-Way = Callable[[Bounds, float], tuple[str, str]]
+    """Those of the mean by Student's t, and of the centre by ranks; that hold at all looks."""
+    mean, share = mean_of(effects), 1 - 2 * levels.same
+    by_ranks = (rank_estimate(effects), *rank_interval(effects, share))
+    return (mean.value, *mean.interval(share)), by_ranks
 
 
 def _direction(expected: Bounds, bound: float) -> tuple[str, str]:
     """Verdict and words on an effect whose expected sign is plus."""
-    if expected.low > 0:
-        if expected.estimate > bound:
+    estimate, low, high = expected
+    if low > 0:
+        if estimate > bound:
             return terms.SUPPORTED, "goes the expected way, beyond"
         return terms.INCONCLUSIVE, "goes the expected way, but not beyond"
-    if expected.high < 0 and expected.estimate < -bound:
+    if high < 0 and estimate < -bound:
         return terms.CONTRADICTED, "goes the other way, beyond"
-    if -bound < expected.low and expected.high < bound:
+    if -bound < low and high < bound:
         return terms.CONTRADICTED, NOTHING
     return terms.INCONCLUSIVE, "leaves the direction open, with a smallest effect of"
 
 
 def _amount(expected: Bounds, bound: float) -> tuple[str, str]:
     """The same on an effect of a certain amount at least."""
-    if expected.low > bound:
+    _, low, high = expected
+    if low > bound:
         return terms.SUPPORTED, "lies beyond"
-    if expected.high < bound:
-        return terms.CONTRADICTED, TOO_LITTLE
-    return terms.INCONCLUSIVE, "holds"
+    return (terms.CONTRADICTED, TOO_LITTLE) if high < bound else (terms.INCONCLUSIVE, "holds")
 
 
 def directed(asked: Question, more: bool, smallest: float) -> Finding:
@@ -207,7 +281,7 @@ def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way
 
     Either way to contradict implies that it is below that of the size: that is its p.
     """
-    own, bound = asked.levels.own, math.log1p(size)
+    (own, at_pair), bound = asked.levels, math.log1p(size)
     expected = asked.effects if more else -asked.effects
     decision, mean = asked.decide(size), mean_of(expected)
     p = own.adjusted(mean.p_above(beyond))
@@ -222,7 +296,7 @@ def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way
         says_same=words in (NOTHING, TOO_LITTLE),
     )
     native = [ends for logs in (asked.of_pair, -asked.of_pair) if len(logs) > 1
-              for ends in bounds(logs, asked.levels.pair)]  # fmt: skip
+              for ends in bounds(logs, at_pair)]  # fmt: skip
     if not finding.says_same and any(way(ends, bound) == (verdict, words) for ends in native):
         # The A/A pair shows the same: it gates as one that differs from itself.
         control = replace(finding.control, by_t=outcomes.DIFFERENT)
@@ -230,29 +304,11 @@ def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way
     ends, name = decision.interval95, "ratio"
     if beyond:
         ends, name = decision.interval90, "90 % interval"
-    said = f"{asked.what}{name} {wording.interval(*ends)} {words} {wording.margin(size)}"
-    return finding.agreed(verdict, by_ranks, said)
+    reason = f"{asked.what}{name} {wording.interval(*ends)} {words} {wording.margin(size)}"
+    return finding.agreed(verdict, by_ranks, reason)
 
 
-def _crossed(options: Options, scope: Scope) -> list[Finding]:
-    """Two findings for each arm: the container costs the same at both levels, the factor does not.
-
-    The interaction is equivalent to nothing, and the factor itself has an effect of the expected
-    sign beyond the smallest one that counts, as in `direction`.
-    """
-    margin, smallest = options["margin_percent"] / 100, options["smallest_effect_percent"] / 100
-    found = []
-    for asked in crossed(options, scope):
-        if isinstance(asked, Finding):
-            found.append(asked)
-            continue
-        main = directed(asked[1], options["expect"] == SECOND, smallest)
-        of_factor = replace(main, metric=f"{main.metric} (factor)")
-        found += [same(asked[0], margin), of_factor]
-    return list(dict.fromkeys(found))
-
-
-def _row(contrasts: Callable[[Options, Scope], Asked], test: Callable[..., Finding]) -> Find:
+def row(contrasts: Callable[[Options, Scope], Asked], test: Callable[..., Finding]) -> Find:
     """What a row finds: its test of each of its contrasts, with the numbers of its options."""
 
     def find(options: Options, scope: Scope) -> list[Finding]:
@@ -271,16 +327,14 @@ def _row(contrasts: Callable[[Options, Scope], Asked], test: Callable[..., Findi
 
 
 SAMENESS: dict[str, Any] = {"proves_sameness": True, "by_cell": True}
-DIFFERENCE: dict[str, Any] = {"one_sided": True, "by_cell": True}
+DIFFERENCE: dict[str, Any] = {"one_sided": True, "by_cell": True, "for_looks": True}
 RULES = (
-    Rule("equivalence", _row(ratios, same), 2, **SAMENESS, for_looks=True),
-    Rule("equivalent-difference", _row(differences, same), **SAMENESS),
-    Rule("group-equivalence", _row(every_pair, same), 2,
+    Rule("equivalence", row(ratios, same), 2, **SAMENESS, for_looks=True),
+    Rule("equivalent-difference", row(differences, same), **SAMENESS),
+    Rule("group-equivalence", row(every_pair, same), 2,
          proves_sameness=True, every_pair=True, for_looks=True),
-    Rule("non-inferiority", _row(ratios, below), **SAMENESS),
-    Rule("share-of-node", _row(shares, below), 2, **SAMENESS),
-    Rule("slope", _row(slopes, same), 2, proves_sameness=True),
-    Rule("direction", _row(ratios, directed), 2, **DIFFERENCE, for_looks=True),
-    Rule("minimum-effect", _row(ratios, at_least), **DIFFERENCE, for_looks=True),
-    Rule("interaction", _crossed, 2, one_sided=True, proves_sameness=True),
+    Rule("non-inferiority", row(ratios, below), **SAMENESS),
+    Rule("share-of-node", row(shares, below), 2, **SAMENESS),
+    Rule("direction", row(ratios, directed), 2, **DIFFERENCE),
+    Rule("minimum-effect", row(ratios, at_least), **DIFFERENCE),
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import pandas as pd
@@ -27,6 +26,22 @@ OPPOSITE: dict[Expected, Expected] = {True: False, False: True, REFUSED: "starte
 SEEN: dict[Expected, str] = {True: "seen", False: "not seen", REFUSED: "refused"}
 
 
+class Count(NamedTuple):
+    """How many runs show something, of how many that could."""
+
+    those: int
+    runs: int
+
+    def bounds(self, confidence: float) -> tuple[float, float]:
+        """The exact two-sided interval of the share."""
+        low, high = stats.binomtest(self.those, self.runs).proportion_ci(confidence)
+        return float(low), float(high)
+
+    def p(self, limit: float, alternative: Literal["greater", "less"]) -> float:
+        """One-sided p that the share is greater or less than a limit."""
+        return float(stats.binomtest(self.those, self.runs, limit, alternative).pvalue)
+
+
 def _exists(options: Options, scope: Scope) -> list[Finding]:
     """A boolean observable: whether the number of a run is above zero, or whether it starts.
 
@@ -47,11 +62,13 @@ def _exists(options: Options, scope: Scope) -> list[Finding]:
         others = resolve(Selection.of(options["control"]), scope.data, "", scope.values)
         found = [untested(absent) for absent in others.absent]
         counts = [_count(cell, OPPOSITE[expect], runs) for cell in others.cells]
-        control = _control(counts, limit)
+        shown = counts and all(c.runs and c.p(limit, "greater") < ALPHA for c in counts)
+        outcome = outcomes.EQUIVALENT if shown else outcomes.INCONCLUSIVE
+        control = Decision(min((count.runs for count in counts), default=0), outcome=outcome)
     for cell in scope.cells:
         count = _count(cell, expect, runs)
         if not count.runs:
-            found.append(too_few(cell, 0, runs_needed(limit)))
+            found.append(too_few([cell], 0, runs_needed(limit)))
             continue
         share = Decision(
             blocks=count.runs,
@@ -62,27 +79,12 @@ def _exists(options: Options, scope: Scope) -> list[Finding]:
         )
         p, p_against = count.p(limit, "greater"), count.p(limit, "less")
         finding = about(
-            cell, share, against="", unit="share of runs", control=control, p_value=p,
+            [cell], share, against="", unit="share of runs", control=control, p_value=p,
             p_against=p_against, strain=p / ALPHA,
         )  # fmt: skip
-        found.append(_ended(finding, count, expect, control))
+        reason = f"{SEEN[expect]} in {count.those} of {counted(count.runs, 'run')}"
+        found.append(_ended(finding, reason, expect, control))
     return found
-
-
-class Count(NamedTuple):
-    """How many runs show something, of how many that could."""
-
-    those: int
-    runs: int
-
-    def bounds(self, confidence: float) -> tuple[float, float]:
-        """The exact two-sided interval of the share."""
-        low, high = stats.binomtest(self.those, self.runs).proportion_ci(confidence)
-        return float(low), float(high)
-
-    def p(self, limit: float, alternative: Literal["greater", "less"]) -> float:
-        """One-sided p that the share is greater or less than a limit."""
-        return float(stats.binomtest(self.those, self.runs, limit, alternative).pvalue)
 
 
 def _count(cell: Cell, expect: Expected, runs: pd.DataFrame) -> Count:
@@ -100,30 +102,23 @@ def _count(cell: Cell, expect: Expected, runs: pd.DataFrame) -> Count:
     return Count(refused if expect == REFUSED else inside, refused + inside)
 
 
-def _control(counts: Sequence[Count], limit: float) -> Decision:
-    """Whether all control cells show the opposite: equivalent if so."""
-    shown = counts and all(c.runs and c.p(limit, "greater") < ALPHA for c in counts)
-    outcome = outcomes.EQUIVALENT if shown else outcomes.INCONCLUSIVE
-    return Decision(min((count.runs for count in counts), default=0), outcome=outcome)
-
-
-def _ended(finding: Finding, count: Count, expect: Expected, control: Decision) -> Finding:
+def _ended(finding: Finding, reason: str, expect: Expected, control: Decision) -> Finding:
     """The finding with what its share of runs and its control say."""
-    limit, (low, high) = finding.decision.margin or 0.0, finding.decision.interval90
-    reason = f"{SEEN[expect]} in {count.those} of {counted(count.runs, 'run')}"
-    if count.p(limit, "less") < ALPHA:
+    share = finding.decision
+    limit, (low, high) = share.margin or 0.0, share.interval90
+    if (finding.p_against or 0.0) < ALPHA:
         reason = f"{reason}, so in less than {number(high)} of all; {limit:g} were expected"
         contradicted = finding.ended(terms.CONTRADICTED, reason)
-        return contradicted.opened(FEW) if count.runs < FEWEST_FOR_A_DIFFERENCE else contradicted
-    if count.p(limit, "greater") >= ALPHA:
+        return contradicted.opened(FEW) if share.blocks < FEWEST_FOR_A_DIFFERENCE else contradicted
+    if (finding.p_value or 0.0) >= ALPHA:
         needed = f"it takes {runs_needed(limit)} runs that all agree to show {limit:g}"
         reason = f"{reason}, so in more than {number(low)}; {needed}"
         return finding.ended(terms.INCONCLUSIVE, reason)
+    held = finding.ended(terms.SUPPORTED, reason)
     if control.outcome == outcomes.INCONCLUSIVE:
-        reason = f"the control does not show the opposite; {reason}"
-        return finding.ended(terms.INCONCLUSIVE, reason)
+        return held.opened("the control does not show the opposite")
     if expect == REFUSED and control == WITHOUT_CONTROL:
-        return finding.ended(terms.INCONCLUSIVE, f"no control that starts; {reason}")
+        return held.opened("no control that starts")
     return finding.ended(terms.SUPPORTED, f"{reason}, so in more than {number(low)} of all")
 
 

@@ -12,7 +12,7 @@ from parity.claims import terms
 from parity.claims.cells import Scope
 from parity.claims.finding import Finding, about, untested
 from parity.claims.rules import Options, Rule
-from parity.claims.rules.questions import differences, ratios
+from parity.claims.rules.contrasts import differences, ratios
 from parity.core import wording
 from parity.plan.system import CLUSTER
 
@@ -55,7 +55,7 @@ def _magnitude(options: Options, scope: Scope) -> list[Finding]:
         ours = wording.number(decision.estimate, wording.decimals(*ends, unit))
         theirs = f"{target + nothing:g} {'' if ratio else cell.unit}".strip()
         reason = f"published {theirs}, here {ours} {wording.interval(*ends, unit)}: {words}"
-        p_against = asked.levels.own.adjusted_both_ways(_p_differs(asked.effects, target, ratio))
+        p_against = asked.levels[0].adjusted_both_ways(_p_differs(asked.effects, target, ratio))
         finding = asked.finding(decision, abs(target) / 2, p_against=p_against)
         found.append(finding.agreed(verdict, by_ranks, reason))
     return found
@@ -106,7 +106,7 @@ def _anchor(options: Options, scope: Scope) -> list[Finding]:
             ours = f"{wording.number(median(values))} {cell.unit}"
             reason = f"; the median here is {ours} ({wording.counted(len(values), 'block')})"
         reason = f"of their hardware ({theirs}) is not compared with another machine{reason}"
-        finding = about(cell, Decision(len(values)), against="")
+        finding = about([cell], Decision(len(values)), against="")
         found.append(finding.ended(terms.NOT_TESTED, f"an absolute value {reason}"))
     return found
 

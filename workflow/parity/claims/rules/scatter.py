@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from parity.analysis.evidence import units
 from parity.claims import terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, about, too_few
-from parity.claims.rules import Options, Rule, cell_by_cell
+from parity.claims.rules import Find, Options, Rule
 from parity.claims.rules.contrasts import concluded
 from parity.core.wording import interval, number, stands
 
@@ -30,7 +31,7 @@ PERCENT_UNIT, UNIT = "%", "ratio of deviations"
 SAME = (1.0, 1.0)
 
 
-def _coefficient(cell: Cell, options: Options, scope: Scope) -> Finding:
+def _coefficient(cell: Cell, bound: float) -> Finding:
     """One-sided 95 % bounds of the coefficient of variation of each arm's own values (Bonett).
 
     Of blocks that share a node or a session the first counts alone, as they are not independent.
@@ -38,25 +39,15 @@ def _coefficient(cell: Cell, options: Options, scope: Scope) -> Finding:
     The reference stands in for the A/A pair: a machine that scatters more than the bound
     without any container cannot tell what a container adds.
     """
-    bound, values = options["bound_percent"], _values(cell, cell.arm)
+    facts: dict[str, Any] = {"against": "", "unit": PERCENT_UNIT}
+    values, reference = (_values(cell, arm) for arm in (cell.arm, cell.pair[0]))
     if isinstance(values, str):
-        return too_few(
-            cell, cell.blocks, reason=values, against="", unit=PERCENT_UNIT, objection=""
-        )
+        return too_few([cell], cell.blocks, reason=values, objection="", **facts)
     decision, below = _bounds(values, bound), methods.p_cv_below(values, bound / 100)
-    reference = _values(cell, cell.pair[0])
     control = WITHOUT_CONTROL if isinstance(reference, str) else _bounds(reference, bound)
     lower, upper = decision.interval90
-    finding = about(
-        cell,
-        decision,
-        control=control,
-        against="",
-        unit=PERCENT_UNIT,
-        p_value=below,
-        p_against=1 - below,
-        strain=upper / bound,
-    )
+    p = {"p_value": below, "p_against": 1 - below, "strain": upper / bound}
+    finding = about([cell], decision, control=control, **p, **facts)
     if control.outcome == outcomes.DIFFERENT:
         theirs = f"{interval(*control.interval90, PERCENT_UNIT)}, above {bound:g} %"
         reason = f"{cell.pair[0]} scatters by itself as much: {theirs}"
@@ -76,19 +67,22 @@ def _values(cell: Cell, arm: str) -> list[float] | str:
         return "a value of zero or less has no relative scatter"
     blocks, objection = units(cell.numbers.costs(arm), cell.engine.dataset.places)
     if len(blocks) < FEWEST_FOR_A_DIFFERENCE:
-        return objection or f"too few blocks: {len(blocks)} of at least {FEWEST_FOR_A_DIFFERENCE}"
+        return objection or _too_few(len(blocks))
     return [of_arm[unit[0]] for unit in blocks]
 
 
-def _bounds(values: Sequence[float], bound: float) -> Decision:
+def _too_few(blocks: int) -> str:
+    return f"too few blocks: {blocks} of at least {FEWEST_FOR_A_DIFFERENCE}"
+
+
+def _bounds(values: list[float], bound: float) -> Decision:
     """The coefficient with its bounds, in %, and whether it lies below or above the bound."""
-    logs = np.log(np.array(values))
     low95, low90, high90, high95 = (
         100 * methods.cv_bound(values, share) for share in (0.025, 0.05, 0.95, 0.975)
     )
     return Decision(
         blocks=len(values),
-        estimate=100 * float(np.sqrt(np.expm1(logs.var(ddof=1)))),
+        estimate=100 * float(np.sqrt(np.expm1(np.log(values).var(ddof=1)))),
         interval95=(low95, high95),
         interval90=(low90, high90),
         margin=bound,
@@ -106,7 +100,7 @@ def _deviations(cell: Cell, arm: str, against: str) -> np.ndarray | str:
     table = pd.DataFrame({side: dict(cell.numbers.costs(side)) for side in cell.numbers.by_arm})
     table = table.dropna(subset=[arm, against])
     if len(table) < FEWEST_FOR_A_DIFFERENCE:
-        return f"too few blocks: {len(table)} of at least {FEWEST_FOR_A_DIFFERENCE}"
+        return _too_few(len(table))
     logs = table[[arm, against]].to_numpy().T
     if (np.ptp(logs, axis=1) == 0).any():
         return "one side does not vary at all, so there is no ratio of scatter"
@@ -134,70 +128,67 @@ def _ratio(deviations: np.ndarray, within: Interval, margin: float | None = None
     )
 
 
-def _of_pair(cell: Cell, within: Interval, margin: float | None = None) -> Decision:
-    """The ratio of the A/A pair."""
-    reference, double = cell.pair
-    if not (cell.numbers.of(reference) and cell.numbers.of(double)):
-        return WITHOUT_CONTROL
-    deviations = _deviations(cell, double, reference)
-    return WITHOUT_CONTROL if isinstance(deviations, str) else _ratio(deviations, within, margin)
-
-
-def _no_more(cell: Cell, options: Options, scope: Scope) -> Finding:
+def _against_another(cell: Cell, factor: float | None) -> Finding:
     """95 % interval of the ratio of two arms' scatter within blocks (Brown & Forsythe, paired).
 
-    Supported if its upper end is below the factor in every cell, contradicted if its lower
-    end is above. The A/A pair must lie within the factor both ways.
+    With a factor: supported if its upper end is below it in every cell, contradicted if its lower
+    end is above. The A/A pair must lie within the factor both ways. Without one: a one-sided test
+    that the arm scatters less. If the two arms of the A/A pair scatter differently (95 %
+    interval), nothing is concluded.
     """
-    factor, deviations = options["factor"], _deviations(cell, cell.arm, cell.against)
+    deviations = _deviations(cell, cell.arm, cell.against)
     if isinstance(deviations, str):
-        return too_few(cell, cell.blocks, reason=deviations, unit=UNIT, objection="")
-    decision = _ratio(deviations, (-math.inf, factor), factor)
+        return too_few([cell], cell.blocks, reason=deviations, unit=UNIT, objection="")
+    (reference, double), control = cell.pair, WITHOUT_CONTROL
+    if cell.numbers.of(reference) and cell.numbers.of(double):
+        of_pair = _deviations(cell, double, reference)
+        if not isinstance(of_pair, str):
+            control = _ratio(of_pair, SAME if factor is None else (1 / factor, factor), factor)
+    bound = factor or 1.0
+    p = methods.p_scatters_less(deviations, bound)
+    against = methods.p_scatters_less(deviations[::-1], 1 / bound)
+    decision = _ratio(deviations, SAME if factor is None else (-math.inf, factor), factor)
     low, high = decision.interval95
-    control = _of_pair(cell, (1 / factor, factor), factor)
+    facts: dict[str, Any] = {"unit": UNIT, "p_value": p}
+    if factor is None:
+        facts |= {"p_against": against, "strain": p / ALPHA}
+        finding = about([cell], decision, control=control, **facts)
+        reason = f"ratio of deviations {interval(low, high)}"
+        if p < ALPHA:
+            return finding.ended(terms.SUPPORTED, f"{reason}: scatters less")
+        if against < ALPHA:
+            return finding.ended(terms.CONTRADICTED, f"{reason}: scatters more")
+        return finding.ended(terms.INCONCLUSIVE, f"{reason} leaves it open")
     if control.blocks:
         lowest, highest = control.interval95
         widest = max(highest, 1 / lowest) if lowest > 0 else math.inf
         control = replace(control, smallest_margin=widest)
-    finding = about(
-        cell,
-        replace(decision, smallest_margin=high),
-        control=control,
-        unit=UNIT,
-        p_value=methods.p_scatters_less(deviations, factor),
-        p_against=min(1.0, 2 * methods.p_scatters_less(deviations[::-1], 1 / factor)),
-        strain=high / factor,
-    )
+    facts |= {"p_against": min(1.0, 2 * against), "strain": high / factor}
+    decision = replace(decision, smallest_margin=high)
+    finding = about([cell], decision, control=control, **facts)
     reason = f"ratio of deviations: {stands(low, high, factor)}"
     return concluded(finding, {decision.outcome: reason})
 
 
-def _less(cell: Cell, options: Options, scope: Scope) -> Finding:
-    """One-sided test of two arms' scatter within blocks (Brown & Forsythe, paired).
+def _cell_by_cell(look: Callable[[Cell, Any], Finding], option: str) -> Find:
+    """What looks at each cell by itself, where enough blocks count, with the number it needs."""
 
-    If the two arms of the A/A pair scatter differently (95 % interval), nothing is concluded.
-    """
-    deviations = _deviations(cell, cell.arm, cell.against)
-    if isinstance(deviations, str):
-        return too_few(cell, cell.blocks, reason=deviations, unit=UNIT, objection="")
-    p, against = map(methods.p_scatters_less, (deviations, deviations[::-1]))
-    decision, control = _ratio(deviations, SAME), _of_pair(cell, SAME)
-    finding = about(
-        cell, decision, control=control, unit=UNIT, p_value=p, p_against=against, strain=p / ALPHA
-    )
-    reason = f"ratio of deviations {interval(*decision.interval95)}"
-    if p < ALPHA:
-        return finding.ended(terms.SUPPORTED, f"{reason}: scatters less")
-    if against < ALPHA:
-        return finding.ended(terms.CONTRADICTED, f"{reason}: scatters more")
-    return finding.ended(terms.INCONCLUSIVE, f"{reason} leaves it open")
+    def find(options: Options, scope: Scope) -> list[Finding]:
+        fewest = FEWEST_FOR_A_DIFFERENCE
+        return [
+            look(cell, options.get(option))
+            if cell.blocks >= fewest
+            else too_few([cell], cell.blocks, fewest)
+            for cell in scope.cells
+        ]
+
+    return find
 
 
-_VARIATION, _MORE, _LESS = (
-    cell_by_cell(look, FEWEST_FOR_A_DIFFERENCE) for look in (_coefficient, _no_more, _less)
-)
+_VARIATION = _cell_by_cell(_coefficient, "bound_percent")
+_RATIO = _cell_by_cell(_against_another, "factor")
 RULES = (
     Rule("coefficient-of-variation", _VARIATION, 2, proves_sameness=True, by_cell=True),
-    Rule("spread-ratio", _MORE, 2, proves_sameness=True, by_cell=True),
-    Rule("less-variable", _LESS, 3, one_sided=True, by_cell=True),
+    Rule("spread-ratio", _RATIO, 2, proves_sameness=True, by_cell=True),
+    Rule("less-variable", _RATIO, 3, one_sided=True, by_cell=True),
 )
