@@ -20,8 +20,9 @@ from parity.analysis import contrast, decision, estimate, outcomes
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import Decision
 from parity.analysis.sequential import ONE_LOOK
-from parity.benchmarks import sysbench
+from parity.benchmarks import reading, sysbench
 from parity.claims import finding, judging
+from parity.claims.cells import JudgingData
 from parity.claims.rules import along, exists, rules
 from parity.records import parse, schema
 
@@ -76,7 +77,7 @@ def test_decisions_by_intervals_of_68_percent_are_found_out(monkeypatch) -> None
 
 def test_a_missing_gate_is_found_out(monkeypatch) -> None:
     monkeypatch.setattr(judging, "gated", lambda found, proves_sameness: found)
-    monkeypatch.setattr(judging, "_steady", lambda found, data: found)
+    monkeypatch.setattr(JudgingData, "unsteady", frozenset())
     assert _refuted(LOGS["spoiled pair"].scenario(), 25) == {
         "claim of equivalence supported",
         "claim of equivalence contradicted",
@@ -95,7 +96,7 @@ def test_an_analysis_without_the_gate_is_found_out(monkeypatch, capsys) -> None:
 
 
 def test_a_parser_that_takes_cut_off_output_is_found_out(monkeypatch) -> None:
-    monkeypatch.setattr(sysbench, "require_complete", lambda text, begin, end: None)
+    monkeypatch.setattr(reading, "require_complete", lambda text, begin, end: None)
     monkeypatch.setattr(sysbench, "_require_consistent", lambda *_: None)
     found = _refuted(LOGS["failures"].scenario(), 25)
     assert {"runs not counted once as such", "mean error of the estimate"} <= found
@@ -107,7 +108,7 @@ def test_counting_what_an_earlier_session_left_is_found_out(monkeypatch) -> None
     outcome = _run(campaign)
     assert trials.miscounted(outcome) == 0
     assert "other-session" in set(outcome.stages["reason"])
-    monkeypatch.setattr(parse, "_newest_sessions", lambda runs: {})
+    monkeypatch.setattr(parse, "OTHER_SESSION", "")
     assert trials.miscounted(_run(campaign)) > 0
 
 
@@ -117,7 +118,8 @@ def test_every_rule_has_a_scenario() -> None:
     assert tried == rules().keys() - {"anchor"}
 
 
-ASKED, KENDALL = decision.objection_of, along.tau
+ASKED, KENDALL, ENDED = decision.objection_of, along.tau, exists._ended
+MEAN = estimate.mean_of
 
 
 @pytest.mark.parametrize(
@@ -131,12 +133,14 @@ ASKED, KENDALL = decision.objection_of, along.tau
         ("losses of slow runs", [(contrast, "objection_to_losses", lambda *_: "")],
          {"14 of 30 lost; +1 %"}),
         # A difference of five blocks.
-        ("5 blocks", [(decision, "_objection", lambda outcome, robust, blocks: ""),
-                      (finding, "FEWEST_FOR_A_DIFFERENCE", 0)], {"+5 %"}),
+        ("5 blocks",
+         [(estimate, "rank_interval", lambda effects, share: MEAN(effects).interval(share)),
+          (decision, "FEWEST_FOR_A_DIFFERENCE", 0), (finding, "FEWEST_FOR_A_DIFFERENCE", 0)],
+         {"+5 %"}),
         # A control that is refused itself.
         ("exists, refused",
-         [(exists, "_control",
-           lambda counts, limit: decision.Decision(14, outcome=outcomes.EQUIVALENT))],
+         [(exists, "_ended", lambda found, reason, expect, _: ENDED(
+             found, reason, expect, decision.Decision(14, outcome=outcomes.EQUIVALENT)))],
          {"all, of the control half", "all, of the control, too"}),
         # Any cell in the place of most.
         ("most", [(judging, "p_of_most", lambda pool: 0.0)],

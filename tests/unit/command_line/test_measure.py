@@ -77,7 +77,7 @@ def test_the_answer_comes_first_and_the_folder_is_a_workflow_s(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--runtimes=docker", "--name=My study", "--", "./solver"], "is no name of a study"),
+        (["--runtimes=docker", "--name=My study", "--", "./solver"], "'My study' is no name"),
         (["--runtimes=docker", "--", "./none"], "there is no program ./none"),
         (["--runtimes=docker", "--image=none.sif", "--", "./solver"], "there is no image none.sif"),
         (["--runtimes=docker", "--margin=0", "--", "./solver"], "where:   --margin"),

@@ -13,6 +13,7 @@ import pytest
 from parity.claims import published, registration, verdicts
 from parity.core.documents import parse_json, read_text
 from parity.core.errors import LONGEST_LINE, UserError
+from parity.core.files import refuse_name
 from parity.core.settings import MOST_VALUES, check, load_yaml, schema
 from parity.plan.plan import read_plan
 from parity.report.tables import published as published_values
@@ -242,3 +243,11 @@ def test_a_control_character_in_an_archive_names_its_datum(tmp_path: Path, contr
 
 def test_what_a_program_said_is_set_with_its_control_characters_spelt_out() -> None:
     assert latex("died: \x1b[31mred\x07") == r"died: \textbackslash{}x1b[31mred\textbackslash{}x07"
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/../../x", "/x", "-x", "a b", "a\\b", "a\n", "a\0", "x" * 101]
+)
+def test_what_leads_out_of_a_folder_is_no_name(name: str) -> None:
+    with pytest.raises(UserError, match="is no name"):
+        refuse_name(name, "--name")

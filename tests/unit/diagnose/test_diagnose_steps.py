@@ -6,6 +6,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from parity.command_line.main import main
+from parity.core.errors import REFUSED
 from parity.diagnose import surroundings
 from parity.diagnose.steps import Setting, ladder_of
 from parity.diagnose.surroundings import Surroundings, document, read
@@ -136,3 +140,16 @@ def test_only_root_has_a_higher_priority(tmp_path, monkeypatch):
         ladder = ladder_of(NATIVE, replace(NATIVE, nice=-5), tmp_path)
         assert [step.title for step in ladder.steps] == titles
         assert bool(ladder.left_out) == bool(user)
+
+
+def test_a_name_leads_to_no_folder_of_others(tmp_path, monkeypatch, capfd) -> None:
+    """What stood there was deleted when the look failed."""
+    kept = tmp_path / "clone/x/file"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    monkeypatch.chdir(kept.parents[1])
+    words = ["--container=/bin/false", "--name=a/../../x", "--", "/bin/sleep", "1"]
+    with pytest.raises(SystemExit) as ended:
+        main(["diagnose", *words])
+    assert ended.value.code == REFUSED and "'a/../../x' is no name" in capfd.readouterr().err
+    assert kept.exists()

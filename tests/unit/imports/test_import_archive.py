@@ -189,7 +189,7 @@ def test_a_real_report_of_reframe_becomes_verdicts(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--study=My study"], "'My study' is no name of a study"),
+        (["--study=My study"], "'My study' is no name"),
         (["--study=mine", "--margin=0"], "a margin of 0.0 %"),
         (["--study=mine", "--better=time=less"], "unknown direction: less"),
         (["--study=mine", "--reference=bare"], "no row is of the arm bare"),

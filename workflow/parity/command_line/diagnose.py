@@ -14,6 +14,7 @@ from pathlib import Path
 from parity.benchmarks.own_program import check_pattern
 from parity.command_line.main import Command
 from parity.core.errors import UserError
+from parity.core.files import refuse_name
 from parity.diagnose.answer import ANSWER, concluded
 from parity.diagnose.steps import CONTAINER, TRUE, Ladder, ladder_of
 from parity.diagnose.study import NATIVE, Line, measure, study_of, table_of
@@ -97,11 +98,13 @@ def _refuse(given: argparse.Namespace, container: Sequence[str]) -> None:
 
 
 def _folder(name: str) -> Path:
+    refuse_name(name, "--name")
     folder = Path.cwd() / f"parity-diagnose-{name}"
     try:
-        (folder / "code").mkdir(parents=True)
+        folder.mkdir()
     except FileExistsError:
         raise UserError(f"{folder.name} is there already", action="give another --name") from None
+    (folder / "code").mkdir()
     return folder
 
 

@@ -22,6 +22,7 @@ from parity.benchmarks.programs import packages_of
 from parity.command_line.main import Command
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError, refuse_unknown
+from parity.core.files import refuse_name
 from parity.core.package import PACKAGE
 from parity.core.settings import load_yaml, schema
 from parity.runtimes import arms
@@ -214,7 +215,7 @@ module parity:
 
 use rule * from parity
 """
-NAME = re.compile(schema("study")["properties"]["study"]["pattern"].strip("^$"))
+STUDY = re.compile(schema("study")["properties"]["study"]["pattern"].strip("^$"))
 PROFILE = "profiles/default/profile.yaml"
 
 
@@ -257,12 +258,7 @@ def measure(given: argparse.Namespace) -> None:
     image = _image(given.image, here)
     program = own_program(given.program, bool(image), here)
     name = given.name or program.name
-    if not NAME.fullmatch(name):
-        raise UserError(
-            f"{name} is no name of a study",
-            where="--name",
-            allowed=f"text that matches {NAME.pattern}",
-        )
+    refuse_name(name, "--name", STUDY)
     folder = here / f"parity-{name}"
     if folder.exists():
         raise UserError(

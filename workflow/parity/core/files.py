@@ -28,6 +28,8 @@ _DATA = "data:;base64,"
 _PIECE_BYTES = 1 << 20
 # As people write numbers; Python takes nan, 1_000 and the digits of every script, too.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+# What may stand as one part of a path: it begins no option, and names no folder above.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]{0,99}")
 
 
 def as_text(content: bytes) -> str:
@@ -208,6 +210,17 @@ def read_rows(
 def row_of(path: Path, index: int) -> str:
     """Where a row of `read_rows` stands: its line, if no cell before it has several."""
     return f"{path}: line {index + 2}"
+
+
+def refuse_name(name: str, where: str, pattern: re.Pattern[str] = NAME) -> None:
+    """Refuse what is no name, before it becomes a part of a path.
+
+    Raises:
+        UserError: the whole name does not match the pattern.
+    """
+    if not pattern.fullmatch(name):
+        allowed = f"text that matches {pattern.pattern}"
+        raise UserError(f"{shown(name)} is no name", where=where, allowed=allowed)
 
 
 def finite(text: str, name: str, where: str) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from parity import imports
 from parity.core.errors import UserError, refuse_unknown, shown_to_the_user
+from parity.core.files import refuse_name
 from parity.core.package import modules_with
 from parity.imports.dataset import Request
 from parity.imports.rows import (
@@ -29,6 +30,7 @@ ARCHIVES = Path("results/archive")
 REFERENCES = ("native-a", "native", "bare")
 DOUBLES = {"native-a": "native-b"}
 # What people have that no converter takes, by a line that only it has.
+_STUDY = re.compile(r"[a-z0-9]+")
 _LOOKS_LIKE = {
     "results of mdtest": re.compile(r"^.*mdtest-\d\S* was launched with", re.MULTILINE),
     "results of JUBE": re.compile(r"\bjube_(?:wp|benchmark|step)\w*", re.IGNORECASE),
@@ -76,10 +78,7 @@ def run(asked: Namespace) -> None:
     Raises:
         UserError: what was asked for, or the file, is wrong.
     """
-    if not (asked.study.isalnum() and asked.study.isascii() and asked.study.islower()):
-        raise UserError(
-            f"{asked.study!r} is no name of a study", where="--study", allowed="a-z and 0-9"
-        )
+    refuse_name(asked.study, "--study", _STUDY)
     if asked.margin is not None and not 0 < asked.margin < 100:
         raise UserError(f"a margin of {asked.margin} %", where="--margin", allowed="0 to 100")
     better = dict(word.partition("=")[::2] for word in asked.better)

@@ -16,13 +16,12 @@ import msgspec
 
 from parity.benchmarks.reading import death_in
 from parity.core.errors import CONTROL, UserError, shown
-from parity.core.files import read_input
+from parity.core.files import read_input, refuse_name
 
 DIRECTIONS = ("lower", "higher")
 # Reports of others may be large; what is larger than this is not read into memory.
 LARGEST = 256 << 20
 # Names become those of runs, of LaTeX labels and of addresses in the dashboard.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]{0,99}")
 _METRIC = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 # No unit begins as a formula of a spreadsheet does.
 _UNIT = re.compile(r"[A-Za-zµμ°%1#][\w µμ°%/^*.()-]{0,29}")
@@ -244,15 +243,10 @@ def _whole(
 
 
 def _refuse_cells(row: Row) -> None:
-    names = {"case": (row.case, _NAME), "arm": (row.arm, _NAME)}
-    names |= {"metric": (row.metric, _METRIC)} if row.metric or row.valid else {}
-    for name, (text, pattern) in names.items():
-        if not pattern.fullmatch(text):
-            raise UserError(
-                f"{name} is {shown(text)}, which is no name",
-                where=row.where,
-                allowed="letters, digits and _ in a metric; also . + = - in cases and arms",
-            )
+    refuse_name(row.case, f"{row.where}, case")
+    refuse_name(row.arm, f"{row.where}, arm")
+    if row.metric or row.valid:
+        refuse_name(row.metric, f"{row.where}, metric", _METRIC)
     for name, text in (("block", row.block), ("source", row.source), ("unit", row.unit)):
         # They become lines of a run's output, and no line may be another's.
         if CONTROL.search(text) or text.splitlines() not in ([], [text]):
