@@ -25,3 +25,11 @@ def test_a_list_of_things_with_commas_is_parted_by_semicolons() -> None:
     assert wording.listed("abc") == "a, b and c"
     assert wording.listed(["a (1, 2)", "b [3, 4]", "c"]) == "a (1, 2), b [3, 4] and c"
     assert wording.listed(["a, 5 ms", "b", "c"]) == "a, 5 ms; b and c"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.05, "±5 %"), (0.01161, "±1.17 %"), (0.0994, "±9.94 %"), (0.1, "±10 %"), (0.131, "±14 %")],
+)
+def test_a_margin_that_would_pass_is_never_said_smaller(value: float, shown: str) -> None:
+    assert wording.margin(value) == shown

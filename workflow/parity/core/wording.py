@@ -112,5 +112,6 @@ def margin(value: float | None, unit: str = RATIO) -> str:
     if value is None or not math.isfinite(value):
         return "no margin"
     if unit == RATIO:
-        return f"±{percent(math.ceil(round(value * 1e4, 6)) / 1e4)}"
+        steps = 1e4 if value < 0.0995 else 100  # as many digits as `percent` shows
+        return f"±{percent(math.ceil(round(value * steps, 6)) / steps)}"
     return f"±{number(value)} {unit}".strip()
