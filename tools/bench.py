@@ -79,7 +79,19 @@ def short_plan() -> Plan:
         Case(f"sysbench-{number}", "sysbench", parameters, 0.01, primary, (), 60)
         for number in range(RUNS // 2)
     )
-    study = Study("bench", "short", "Harness", "none", 1, pair[0], pair, pair, cases, 1, blocks=1)
+    study = Study(
+        study="bench",
+        scale="short",
+        title="Harness",
+        reproduces="none",
+        seed=1,
+        reference=pair[0],
+        aa_pair=pair,
+        arms=pair,
+        cases=cases,
+        attempts=1,
+        blocks=1,
+    )
     return make_plan(study)
 
 

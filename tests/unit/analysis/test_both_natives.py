@@ -80,7 +80,7 @@ def test_claims_see_the_effects_of_the_analysis(tmp_path: Path, pair: float) -> 
         if comparison and comparison.decision.margin and not comparison.control:
             cell = data.cell(*key, "native-a")
             assert sorted(cell.effects()) == pytest.approx(sorted(effects))
-            assert list(cell.by_number().values()) == pytest.approx(list(effects))
+            assert list(cell.evidence().by_block.values()) == pytest.approx(list(effects))
             seen.add("+".join(cell.natives))
     assert seen == {BOTH, "native-a"}
 
