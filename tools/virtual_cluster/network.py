@@ -87,7 +87,12 @@ def remove() -> None:
                 # The last command of a killed `up` may have taken it away already.
                 if links[0] in _links(path.name):
                     raise
-        _ip("netns", "delete", path.name)
+        try:
+            _ip("netns", "delete", path.name)
+        except UserError:
+            # Another `down` beside this one took it away.
+            if path.exists():
+                raise
 
 
 def _links(namespace: str) -> list[str]:
