@@ -62,10 +62,8 @@ def of_leading_datasets(name):
         of_chosen = known.get(chosen, [""])[0]
         leading = {known[each][0]: each for each in sorted(known, reverse=True)}
         others = [leading[system] for system in sorted(leading) if system != of_chosen]
-        return [
-            f"{CHOSEN}/{name}",
-            *expand("results/archive/{each}/{name}", each=others, name=name),
-        ]
+        beside = expand("results/archive/{other}/{name}", other=others, name=name)
+        return [f"{CHOSEN}/{name}", *beside]
 
     return of_all
 
@@ -88,9 +86,8 @@ def measured_before(wildcards):
     No input, as whoever asks for a plan does not ask to measure anything anew.
     """
     known = [*Path("results").glob("*/*/records/metrics.parquet"), *map(Path, PILOTED)]
-    return sorted(
-        f"{each} {each.stat().st_mtime_ns}" for each in known if each.exists()
-    )
+    there = filter(Path.exists, known)
+    return sorted(f"{path} {path.stat().st_mtime_ns}" for path in there)
 
 
 def noise_audit(wildcards):
@@ -102,9 +99,8 @@ def noise_audit(wildcards):
 def words_of_the_site(wildcards, resources):
     """What the site asks of a job, such as its partition, as JSON: Snakemake's own resources."""
     names = ("slurm_partition", "slurm_account", "constraint", "qos")
-    return json.dumps(
-        {name: resources.get(name) for name in names if resources.get(name)}
-    )
+    said = {name: word for name in names if (word := resources.get(name))}
+    return json.dumps(said)
 
 
 def piloted():
