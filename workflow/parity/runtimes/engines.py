@@ -29,6 +29,18 @@ _START_SECONDS = 30
 DOCKER_TAG = "parity:study"
 
 
+def _volumes_and_words(launch: Launch, inner: Sequence[str]) -> list[str]:
+    """The end of either engine's `run`: folders of the host, limits, image, what runs inside."""
+    return [
+        "--volume=/dev/shm:/dev/shm",
+        f"--volume={launch.scratch}:{launch.scratch}",
+        *(f"--volume={path}:{path}:ro" for path in launch.binds),
+        *launch.limits,
+        launch.location,
+        *inner,
+    ]
+
+
 @dataclass(frozen=True)
 class Docker(Arm):
     """`docker run` of the image by its id.
@@ -68,12 +80,7 @@ class Docker(Arm):
             *("--log-driver=none", "--network=host"),
             *(() if self.is_writable else ("--read-only",)),
             f"--user={os.getuid()}:{os.getgid()}",
-            "--volume=/dev/shm:/dev/shm",
-            f"--volume={launch.scratch}:{launch.scratch}",
-            *(f"--volume={path}:{path}:ro" for path in launch.binds),
-            *launch.limits,
-            launch.location,
-            *inner,
+            *_volumes_and_words(launch, inner),
         ]
 
     def limit_words(self, limit: CpuLimit) -> list[str] | None:
@@ -187,12 +194,7 @@ class Podman(Arm):
             *(() if self.is_writable else ("--read-only", "--read-only-tmpfs=false")),
             *(f"--{name}=host" for name in self.shared),
             *ulimits(),
-            "--volume=/dev/shm:/dev/shm",
-            f"--volume={launch.scratch}:{launch.scratch}",
-            *(f"--volume={path}:{path}:ro" for path in launch.binds),
-            *launch.limits,
-            launch.location,
-            *inner,
+            *_volumes_and_words(launch, inner),
         ]
 
     def limit_words(self, limit: CpuLimit) -> list[str] | None:
