@@ -3,8 +3,9 @@
 import shutil
 from pathlib import Path
 
+from parity.core.documents import write_document
 from parity.core.settings import load_yaml
-from parity.software.spack import write_origin
+from parity.software.native import origin_of
 from parity.software.toolchain import Toolchain, choose_toolchain
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +18,7 @@ def site_toolchain(folder: Path) -> Toolchain:
     shutil.copytree(ROOT / "tests/golden/spack-site", folder / "debian12")
     shutil.copytree(RECIPES, folder / "repo")
     toolchain = Toolchain(folder / "debian12", folder / "repo")
-    write_origin(toolchain, "0.22.1")
+    write_document(toolchain.origin, origin_of(toolchain, "0.22.1"))
     return toolchain
 
 

@@ -1,94 +1,147 @@
-"""The toolchain's lock and its compilers: refused in one message where they do not fit."""
+"""A toolchain: what is composed from a study, and what is refused in one message."""
 
 import json
 import re
 from pathlib import Path
 
 import pytest
-from toolchains import composed_toolchain, site_toolchain
+from toolchains import ENTRIES, RECIPES, composed_toolchain, site_toolchain
 
+from parity.benchmarks import benchmarks
+from parity.core.documents import as_document
 from parity.core.errors import UserError
 from parity.core.files import read_json
 from parity.core.settings import load_yaml, schema
-from parity.software.spack import (
-    SpackSite,
-    check_lock,
-    find_spack,
-    packages_of,
-    spack_site,
-    specs_of,
-)
+from parity.software.native import check_lock, check_only_grown
+from parity.software.spack import find_spack, spack_site, specs_of
 from parity.software.toolchain import (
     Toolchain,
+    ToolchainEntry,
+    builds_of_study,
     check_compilers,
     check_prefix,
     choose_toolchain,
     compilers_of,
+    compose,
+    composed_manifest,
     installed_packages,
     packages_now,
     read_builds,
 )
 
 ROOT = Path(__file__).parents[3]
-RECIPE = "repo/packages/netpipe/package.py"
+OLD, NEW = (0, 23), (1, 0)
+ENTRY = as_document(ENTRIES["debian12"], ToolchainEntry, "machine.yaml")
+
+
+def _builds(*names: str) -> dict[str, str]:
+    return builds_of_study(benchmarks()[name] for name in names)
+
+
+HPCG, STREAM = _builds("hpcg"), _builds("stream")
 
 
 @pytest.fixture
-def toolchain(tmp_path: Path) -> Toolchain:
+def site(tmp_path: Path) -> Toolchain:
+    """A site's own folder, locked."""
     return site_toolchain(tmp_path / "spack")
 
 
-def _site(folder: Path, repository: Path | str) -> SpackSite:
-    section = load_yaml(ROOT / "config/config.yaml")["spack"]
-    return spack_site(
-        section | {"prefix": str(folder / "prefix"), "repository": str(repository)}, jobs=1
-    )
+@pytest.fixture
+def composed(tmp_path: Path) -> Toolchain:
+    """An empty folder that an environment is composed in."""
+    (tmp_path / "debian12").mkdir()
+    return Toolchain(tmp_path / "debian12", RECIPES, ENTRY)
 
 
-def test_a_lock_matches_what_it_was_made_from(toolchain: Toolchain) -> None:
-    check_lock(toolchain)
+def _composed_of(toolchain: Toolchain, builds: dict[str, str], release: tuple[int, ...]) -> dict:
+    toolchain.manifest.write_text(compose(ENTRY, builds, release))
+    return load_yaml(toolchain.manifest)["spack"]
 
 
-def test_a_lock_of_a_time_before_versions_is_read(toolchain: Toolchain) -> None:
-    origin = json.loads(toolchain.origin.read_text())
-    toolchain.origin.write_text(json.dumps({k: origin[k] for k in origin if k != "version"}))
-    check_lock(toolchain)
-    toolchain.origin.write_text("[]")
-    with pytest.raises(UserError, match=r"(?i)lock ?origin") as caught:
-        check_lock(toolchain)
-    assert str(toolchain.origin) in str(caught.value)
+@pytest.mark.parametrize("release", [OLD, NEW])
+def test_an_environment_has_the_study_s_packages_on_what_the_site_has(composed, release) -> None:
+    content = _composed_of(composed, STREAM | HPCG, release)
+    assert [spec.split("@")[0] for spec in content["specs"]] == ["hpcg", *["stream"] * 7]
+    folders = list(content["view"]["default"]["projections"].values())
+    assert sorted(folders) == sorted((STREAM | HPCG).values())
+    packages = content["packages"]
+    assert {packages[name]["buildable"] for name in ("mpi", "blas", "openmpi", "python")} == {False}
+    openblas = {"spec": "openblas@0.3.21 threads=pthreads", "prefix": "/usr"}
+    assert packages["openblas"] == {"buildable": False, "externals": [openblas]}
+    assert packages["all"]["providers"]["mpi"] == ["openmpi"]
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("debian12/spack.yaml", "spack.yaml"),
-        ("debian12/spack.lock", "spack.lock"),
-        (RECIPE, "recipes"),
-    ],
-)
-def test_a_changed_file_is_named_with_both_hashes(
-    toolchain: Toolchain, path: str, name: str
-) -> None:
-    file = toolchain.folder.parent / path
-    file.write_text(file.read_text() + "\n")
-    with pytest.raises(UserError, match=f"does not match {name}") as caught:
-        check_lock(toolchain)
-    assert str(caught.value).count("sha256:") == 2
-    assert "snakemake lock" in str(caught.value)
+def test_a_benchmark_of_the_distribution_alone_asks_for_nothing() -> None:
+    assert _builds("sysbench", "startup") == {}
+    assert _builds("hpcc") == {"hpcc@1.5.0": "hpcc"}
+    assert set(_builds("mpip").values()) == {"mpi-time", "npb"}
 
 
-def test_bytecode_beside_a_recipe_is_no_change(toolchain: Toolchain) -> None:
-    (toolchain.recipes / "packages/netpipe/package.pyc").write_bytes(b"\0")
-    check_lock(toolchain)
+def test_the_build_that_says_most_has_the_first_projection(composed) -> None:
+    """Spack takes the first that fits, and a build without libaio fits any."""
+    content = _composed_of(composed, _builds("sysbench-libaio"), OLD)
+    first, last = content["view"]["default"]["projections"].items()
+    assert "libaio" in first[0] and first[1] == "sysbench-libaio"
+    assert last == ("sysbench", "sysbench")
 
 
-@pytest.mark.parametrize("name", ["spack.lock", "lock.json"])
-def test_a_lock_that_is_missing_says_how_to_make_it(toolchain: Toolchain, name: str) -> None:
-    (toolchain.folder / name).unlink()
-    with pytest.raises(UserError, match="has no lock") as caught:
-        check_lock(toolchain)
-    assert name in str(caught.value) and "snakemake lock" in str(caught.value)
+def test_before_1_0_compilers_stand_apart(composed) -> None:
+    content = _composed_of(composed, HPCG, OLD)
+    (entry,) = content["compilers"]
+    assert entry["compiler"]["spec"] == "gcc@=12.2.0"
+    assert content["packages"]["all"]["require"] == ["%gcc@12.2.0", "target=x86_64_v3"]
+    assert "gcc" not in content["packages"]
+    assert compilers_of(composed.manifest)["fc"] == "/usr/bin/gfortran-12"
+
+
+def test_from_1_0_on_compilers_are_packages(composed) -> None:
+    content = _composed_of(composed, HPCG, NEW)
+    packages, languages = content["packages"], ("c", "cxx", "fortran")
+    assert "compilers" not in content and packages["all"]["require"] == ["target=x86_64_v3"]
+    (external,) = packages["gcc"]["externals"]
+    assert external["spec"] == "gcc@12.2.0 languages='c,c++,fortran'"
+    assert external["prefix"] == "/usr"
+    assert [packages[name] for name in languages] == [{"require": ["gcc@12.2.0"]}] * 3
+    programs = [f"/usr/bin/{name}-12" for name in ("gcc", "g++", "gfortran")]
+    assert compilers_of(composed.manifest) == dict(zip(languages, programs, strict=True))
+
+
+def test_another_study_adds_and_takes_nothing_away(composed) -> None:
+    first = composed_manifest(composed, STREAM, OLD)
+    composed.manifest.write_text(first)
+    assert read_builds(composed.manifest) == STREAM
+    assert composed_manifest(composed, dict(list(STREAM.items())[:1]), OLD) == first
+    assert composed_manifest(composed, HPCG, OLD) == compose(ENTRY, STREAM | HPCG, OLD)
+    check_only_grown(composed, OLD)
+
+
+@pytest.mark.parametrize(("change", "release"), [({"target": "x86_64"}, OLD), ({}, NEW)])
+def test_a_changed_toolchain_is_refused_under_its_old_name(composed, change, release) -> None:
+    _composed_of(composed, HPCG, OLD)
+    entry = as_document(ENTRIES["debian12"] | change, ToolchainEntry, "machine.yaml")
+    with pytest.raises(UserError, match=r"another compiler, target(.|\n)*snakemake lock"):
+        check_only_grown(Toolchain(composed.folder, RECIPES, entry), release)
+
+
+UNSHAPED = ["[]", "spack: []", "spack: {packages: []}", "spack: {packages: {a: 1}}"]
+NOT_OURS = ["spack: 1", "spack: {specs: [hpcg], view: {default: {projections: {}}}}", "spack: {}"]
+
+
+@pytest.mark.parametrize("text", UNSHAPED + NOT_OURS)
+def test_an_environment_that_is_none_or_not_ours_is_refused(composed, text: str) -> None:
+    composed.manifest.write_text(text)
+    with pytest.raises(UserError, match="no environment that was composed here") as caught:
+        composed_manifest(composed, HPCG, OLD)
+    assert str(composed.manifest) in str(caught.value)
+    if text in UNSHAPED:
+        with pytest.raises(UserError, match=r"spack\.yaml"):
+            compilers_of(composed.manifest)
+
+
+def test_a_broken_entry_is_named() -> None:
+    with pytest.raises(UserError, match=r"missing required field(.|\n)*toolchains\.debian12"):
+        choose_toolchain("debian12", {"debian12": {"target": "x86_64"}}, "machine.yaml")
 
 
 @pytest.mark.parametrize("named", ["debian99", "/nowhere/debian99"])
@@ -100,28 +153,19 @@ def test_an_unknown_toolchain_is_answered_with_the_known_ones(named: str) -> Non
     assert choose_toolchain(named, {}, "machine.yaml", needed=False).name == "debian99"
 
 
-def test_a_site_s_own_toolchain_lies_wherever_it_wants(toolchain: Toolchain) -> None:
-    own = choose_toolchain(str(toolchain.folder), {}, "machine.yaml")
-    assert own == toolchain and own.recipes == toolchain.folder.parent / "repo"
-    assert (own.name, own.named) == ("debian12", str(toolchain.folder))
-    composed = composed_toolchain()
-    assert (composed.name, composed.named) == ("debian12", "debian12")
-    assert composed.folder == Path("results/spack/debian12")
+def test_a_site_s_own_toolchain_lies_wherever_it_wants(site) -> None:
+    own, ours = choose_toolchain(str(site.folder), {}, "machine.yaml"), composed_toolchain()
+    assert own == site and own.recipes == site.folder.parent / "repo"
+    assert (own.name, own.named) == ("debian12", str(site.folder))
+    assert (ours.name, ours.named) == ("debian12", "debian12")
+    assert ours.folder == Path("results/spack/debian12")
 
 
 @pytest.mark.parametrize(
     ("named", "allowed"),
     [
-        ("debian12", True),
-        ("/srv/parity/debian12", True),
-        ("~/debian12", True),
-        ("./debian12", True),
-        ("../debian12", True),
-        ("", False),
-        ("Debian", False),
-        ("/srv/my parity/debian12", False),
-        ("/srv/$(id)/debian12", False),
-        ("/srv/debian12/", False),
+        *((name, True) for name in ("debian12", "/srv/parity/d", "~/d", "./d", "../d")),
+        *((name, False) for name in ("", "Debian", "/srv/my parity/d", "/srv/$(id)/d", "/srv/d/")),
     ],
 )
 def test_what_a_toolchain_may_be_called(named: str, allowed: bool) -> None:
@@ -129,29 +173,28 @@ def test_what_a_toolchain_may_be_called(named: str, allowed: bool) -> None:
     assert bool(re.fullmatch(pattern, named)) is allowed
 
 
-def test_a_missing_compiler_is_named(toolchain: Toolchain) -> None:
-    text = toolchain.manifest.read_text().replace("/usr/bin/gfortran-12", "/nowhere/gfortran")
-    toolchain.manifest.write_text(text)
+def test_a_missing_compiler_is_named(site) -> None:
+    text = site.manifest.read_text().replace("/usr/bin/gfortran-12", "/nowhere/gfortran")
+    site.manifest.write_text(text)
     with pytest.raises(UserError, match=r"no such compiler: .*/nowhere/gfortran") as caught:
-        check_compilers(compilers_of(toolchain.manifest), toolchain)
+        check_compilers(site.manifest, site)
     assert "spack.yaml: compilers" in str(caught.value)
 
 
-def test_packages_that_are_not_installed_are_named(
-    toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = {"gcc-12": "12.2.0-14"}
+def test_packages_that_are_not_installed_are_named(site, monkeypatch) -> None:
     monkeypatch.setattr(
         "parity.software.toolchain.installed_versions",
-        lambda names: [f"{name}=1" for name in names if name in known],
+        lambda names: [f"{name}=1" for name in names if name == "gcc-12"],
     )
-    toolchain.debian.write_text("build: [gcc-12, g++-12]\nrun: [libgomp1]\n")
+    site.debian.write_text("build: [gcc-12, g++-12]\nrun: [libgomp1]\n")
     with pytest.raises(UserError, match=r"not installed: g\+\+-12 libgomp1\n") as caught:
-        installed_packages(toolchain)
-    said = str(caught.value)
-    assert f"{toolchain.manifest}: Debian packages" in said
-    assert f"python -m parity install --toolchain {toolchain.folder}" in said
-    assert "apt-get install --no-install-recommends g++-12 libgomp1" in said
+        installed_packages(site)
+    for part in (
+        f"{site.manifest}: Debian packages",
+        f"python -m parity install --toolchain {site.folder}",
+        "apt-get install --no-install-recommends g++-12 libgomp1",
+    ):
+        assert part in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -159,84 +202,100 @@ def test_packages_that_are_not_installed_are_named(
     ["build: [gcc-12]\n", "build: ['gcc 12']\nrun: []\n", "build: [$(id)]\nrun: []\n"],
     ids=["a key missing", "a blank", "for a shell"],
 )
-def test_a_wrong_list_of_packages_is_refused(toolchain: Toolchain, text: str) -> None:
-    toolchain.debian.write_text(text)
+def test_a_wrong_list_of_packages_is_refused(site, text: str) -> None:
+    site.debian.write_text(text)
     with pytest.raises(UserError, match=r"."):
-        installed_packages(toolchain)
+        installed_packages(site)
     # The rules are read before anything can be refused.
-    assert packages_now(toolchain) == []
+    assert packages_now(site) == []
 
 
-def test_the_lock_says_what_is_built_and_what_is_debian_s(toolchain: Toolchain) -> None:
-    rows = {row.name: row for row in specs_of(toolchain.lock)}
+def test_a_lock_matches_what_it_was_made_from(site) -> None:
+    (site.recipes / "packages/netpipe/package.pyc").write_bytes(b"\0")
+    check_lock(site)
+    # One of a time before versions is read, too.
+    origin = json.loads(site.origin.read_text())
+    site.origin.write_text(json.dumps({k: origin[k] for k in origin if k != "version"}))
+    check_lock(site)
+    site.origin.write_text("[]")
+    with pytest.raises(UserError, match=r"(?i)lock ?origin") as caught:
+        check_lock(site)
+    assert str(site.origin) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("debian12/spack.yaml", "spack.yaml"),
+        ("debian12/spack.lock", "spack.lock"),
+        ("repo/packages/netpipe/package.py", "recipes"),
+    ],
+)
+def test_a_changed_file_is_named_with_both_hashes(site, path: str, name: str) -> None:
+    file = site.folder.parent / path
+    file.write_text(file.read_text() + "\n")
+    with pytest.raises(UserError, match=f"does not match {name}") as caught:
+        check_lock(site)
+    assert str(caught.value).count("sha256:") == 2
+    assert "snakemake lock" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["spack.lock", "lock.json"])
+def test_a_lock_that_is_missing_says_how_to_make_it(site, name: str) -> None:
+    (site.folder / name).unlink()
+    with pytest.raises(UserError, match=rf"has no lock(.|\n)*{name}(.|\n)*snakemake lock"):
+        check_lock(site)
+
+
+def test_the_lock_says_what_is_built_and_what_is_debian_s(site) -> None:
+    rows = {row.name: row for row in specs_of(site.lock)}
     assert {name for name, row in rows.items() if row.root} == {"hpcc", "netpipe"}
     assert {row.target for row in rows.values()} == {"x86_64_v3"}
     assert rows["openmpi"].external == "/usr" and not rows["netpipe"].external
-    assert set(compilers_of(toolchain.manifest)) == {"cc", "cxx", "f77", "fc"}
+    assert set(compilers_of(site.manifest)) == {"cc", "cxx", "f77", "fc"}
+    # It holds no place of the machine that made it.
+    specs = read_json(site.lock)["concrete_specs"].values()
+    assert {spec["external"]["path"] for spec in specs if "external" in spec} == {"/usr"}
 
 
-def test_another_spack_s_version_in_the_lock_is_no_other_package(toolchain: Toolchain) -> None:
-    before = packages_of(toolchain.lock)
-    text = toolchain.lock.read_text()
+def test_another_spack_s_version_in_the_lock_is_no_other_package(site) -> None:
+    before, text = specs_of(site.lock), site.lock.read_text()
     assert '"0.22.1"' in text
-    toolchain.lock.write_text(text.replace('"0.22.1"', '"0.23.0"'))
-    assert packages_of(toolchain.lock) == before
-
-
-def test_the_lock_holds_no_place_of_the_machine_that_made_it(toolchain: Toolchain) -> None:
-    places = [
-        spec["external"]["path"]
-        for spec in read_json(toolchain.lock)["concrete_specs"].values()
-        if "external" in spec
-    ]
-    assert set(places) == {"/usr"}
-
-
-@pytest.mark.parametrize("repository", ["/nowhere/spack.git", "file:///nowhere/spack.git"])
-def test_without_spack_one_message_says_how_to_get_it(tmp_path: Path, repository: str) -> None:
-    with pytest.raises(UserError, match="there is no Spack here") as caught:
-        find_spack(_site(tmp_path, repository), composed_toolchain(), tmp_path / "log")
-    said = str(caught.value)
-    assert "spack.repository" in said and "git clone" in said and "provider: system" in said
-
-
-def test_a_folder_without_spack_is_not_taken_for_one(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds no bin/spack"):
-        find_spack(_site(tmp_path, tmp_path), composed_toolchain(), tmp_path / "log")
-
-
-def test_a_prefix_that_cannot_be_made_is_one_message(tmp_path: Path) -> None:
-    (tmp_path / "prefix").write_text("a file")
-    with pytest.raises(UserError, match="cannot be made") as caught:
-        find_spack(_site(tmp_path, "/nowhere"), composed_toolchain(), tmp_path / "log")
-    assert "spack.prefix" in str(caught.value)
-
-
-def test_a_prefix_where_no_benchmark_looks_is_refused() -> None:
-    with pytest.raises(UserError, match="looked for in /opt/parity") as caught:
-        check_prefix({"prefix": "/srv/parity"})
-    assert "spack.prefix" in str(caught.value)
-    check_prefix({"prefix": "/opt/parity"})
+    site.lock.write_text(text.replace('"0.22.1"', '"0.23.0"'))
+    assert specs_of(site.lock) == before
 
 
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"roots": [], "concrete_specs": {"a": {}}}', '{"roots": [{}]}']
 )
 def test_a_lock_that_spack_did_not_write_is_refused_in_words(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "spack.lock"
-    path.write_text(text)
-    for read in (packages_of, specs_of):
-        with pytest.raises(UserError, match=r"spack\.lock"):
-            read(path)
+    (tmp_path / "spack.lock").write_text(text)
+    with pytest.raises(UserError, match=r"spack\.lock"):
+        specs_of(tmp_path / "spack.lock")
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "spack: []", "spack: {packages: []}", "spack: {packages: {a: 1}}"]
+    ("repository", "prefix", "said"),
+    [
+        ("/nowhere/spack.git", "prefix", ("no Spack here", "git clone", "provider: system")),
+        ("file:///nowhere/spack.git", "prefix", ("no Spack here", "spack.repository")),
+        ("{folder}", "prefix", ("holds no bin/spack",)),
+        ("/nowhere", "file", ("cannot be made", "spack.prefix")),
+    ],
 )
-def test_an_environment_that_is_none_is_refused_in_words(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "spack.yaml"
-    path.write_text(text)
-    with pytest.raises(UserError, match=r"spack\.yaml"):
-        compilers_of(path)
-    with pytest.raises(UserError, match="no environment that was composed here"):
-        read_builds(path)
+def test_without_spack_one_message_says_how_to_get_it(tmp_path, repository, prefix, said) -> None:
+    (tmp_path / "file").touch()
+    section = load_yaml(ROOT / "config/config.yaml")["spack"]
+    places = {
+        "repository": repository.format(folder=tmp_path),
+        "prefix": str(tmp_path / prefix),
+    }
+    with pytest.raises(UserError) as caught:
+        find_spack(spack_site(section | places, jobs=1), composed_toolchain(), tmp_path / "log")
+    assert all(part in str(caught.value) for part in said)
+
+
+def test_a_prefix_where_no_benchmark_looks_is_refused() -> None:
+    with pytest.raises(UserError, match=r"looked for in /opt/parity(.|\n)*spack\.prefix"):
+        check_prefix({"prefix": "/srv/parity"})
+    check_prefix({"prefix": "/opt/parity"})

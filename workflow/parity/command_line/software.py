@@ -139,12 +139,13 @@ def lock(site: Mapping[str, Any], manifest: str, jobs: int, log: Path) -> None:
 
 def image_sources(site: Mapping[str, Any], jobs: int, sources: Path, log: Path) -> None:
     """Check the toolchain, and gather the sources that its image is built from."""
-    from parity.software.spack import check_lock, chosen_spack, gather_sources
-    from parity.software.toolchain import check_compilers, compilers_of, installed_packages
+    from parity.software.native import check_lock
+    from parity.software.spack import chosen_spack, gather_sources
+    from parity.software.toolchain import check_compilers, installed_packages
 
     toolchain, spack = chosen_spack(site, jobs, log)
     check_lock(toolchain)
-    check_compilers(compilers_of(toolchain.manifest), toolchain)
+    check_compilers(toolchain.manifest, toolchain)
     installed_packages(toolchain)
     gather_sources(spack, toolchain, sources, log)
 
@@ -154,11 +155,11 @@ def native(
 ) -> None:
     """Lock the environment at its first use, install it, and record every program's identity."""
     from parity.software.native import build_native
-    from parity.software.spack import chosen_spack
+    from parity.software.spack import chosen_spack, release_of
     from parity.software.toolchain import LOCKED, composed_manifest
 
     toolchain, spack = chosen_spack(site, jobs, log)
-    manifest = composed_manifest(toolchain, builds, spack.release)
+    manifest = composed_manifest(toolchain, builds, release_of(spack.version))
     build_native(spack, toolchain, manifest, record, log)
     for name in LOCKED:
         shutil.copyfile(toolchain.folder / name, record.with_name(name))

@@ -35,7 +35,8 @@ from parity.software.images import (
     publish,
     remove,
 )
-from parity.software.spack import Spack, read_origin, write_scope
+from parity.software.native import read_origin
+from parity.software.spack import Spack, write_scope
 from parity.software.toolchain import LOCKED, Toolchain, installed_packages
 
 # The parts of Spack that it runs from; the others are its history, tests and caches. Its

@@ -1,7 +1,8 @@
-"""Locks a toolchain and builds its benchmarks natively with Spack; owns native.json."""
+"""Locks a toolchain and builds its benchmarks natively with Spack; owns lock.json, native.json."""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import time
@@ -15,21 +16,29 @@ from parity.core.commands import answer_of
 from parity.core.documents import Document, Format, said_from_2_on, unchanged, write_document
 from parity.core.errors import UserError
 from parity.software.binaries import ProgramFile, audit_script, read_audit
-from parity.software.spack import (
-    BuiltPackage,
-    Spack,
-    check_lock,
-    check_only_grown,
-    fetch,
-    packages_of,
-    specs_of,
-    write_origin,
+from parity.software.spack import BuiltPackage, Spack, fetch, release_of, specs_of
+from parity.software.toolchain import (
+    Toolchain,
+    check_compilers,
+    compilers_of,
+    compose,
+    read_builds,
 )
-from parity.software.toolchain import Toolchain, check_compilers, compilers_of, read_builds
 
 # The record of a build.
 NATIVE = "native.json"
 NATIVE_VERSION = 2
+ORIGIN_VERSION = 2
+
+
+class LockOrigin(Document, frozen=True):
+    """What a lock was made from: `lock.json`, beside it."""
+
+    version: int
+    spack: str
+    recipes: str
+    manifest: str = msgspec.field(name="spack.yaml")
+    lock: str = msgspec.field(name="spack.lock")
 
 
 class UsedSpack(Document, frozen=True):
@@ -72,7 +81,67 @@ class NativeBuild(Document, frozen=True):
         return {f"{self.view}/{binary.path}": binary.sha256 for binary in self.binaries}
 
 
+read_origin = Format(LockOrigin, (unchanged,), said_from_2_on).read
 read_native = Format(NativeBuild, (unchanged,), said_from_2_on).read
+
+
+def origin_of(toolchain: Toolchain, spack_version: str) -> LockOrigin:
+    """What the toolchain's lock is made from as its files are now."""
+    recipes = hashlib.sha256()
+    for path in files.files_below(toolchain.recipes):
+        name = str(path.relative_to(toolchain.recipes))
+        recipes.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    return LockOrigin(
+        version=ORIGIN_VERSION,
+        spack=spack_version,
+        recipes=f"sha256:{recipes.hexdigest()}",
+        manifest=files.digest(toolchain.manifest),
+        lock=files.digest(toolchain.lock),
+    )
+
+
+def check_lock(toolchain: Toolchain) -> None:
+    """Refuse a lock that was made from another spack.yaml or other recipes, or was edited.
+
+    Spack itself would install such a lock without a word.
+
+    Raises:
+        UserError: the lock is missing, or does not match; with both hashes.
+    """
+    for path in (toolchain.lock, toolchain.origin):
+        if not path.exists():
+            raise UserError("the toolchain has no lock", where=str(path), action="snakemake lock")
+    noted = read_origin(toolchain.origin)
+    now = origin_of(toolchain, noted.spack)
+    for name, before, after in (
+        ("spack.yaml", noted.manifest, now.manifest),
+        ("recipes", noted.recipes, now.recipes),
+        ("spack.lock", noted.lock, now.lock),
+    ):
+        if before != after:
+            raise UserError(
+                f"the lock does not match {name}: it was made with {before}, and there is {after}",
+                where=str(toolchain.lock),
+                action=f"undo the change of {name}, or let Spack decide anew: snakemake lock",
+            )
+
+
+def check_only_grown(toolchain: Toolchain, release: tuple[int, ...]) -> None:
+    """Refuse to add to a lock that was made from another entry, or for another layout of Spack.
+
+    Raises:
+        UserError: composing the same packages gives another spack.yaml than the locked one.
+    """
+    assert toolchain.entry is not None
+    locked = toolchain.manifest.read_text(encoding="utf-8")
+    if compose(toolchain.entry, read_builds(toolchain.manifest), release) != locked:
+        raise UserError(
+            "the lock was made with another compiler, target, library or layout of Spack",
+            where=str(toolchain.manifest),
+            allowed="the same entry of `toolchains` in the system's file as when it was made",
+            action="undo the change, give the changed entry another name, or let Spack decide"
+            " anew: snakemake lock",
+        )
 
 
 def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> None:
@@ -105,43 +174,45 @@ def build_native(
         UserError: the lock does not match, a compiler is missing, Spack finds no solution, a
             source cannot be fetched, or a build fails.
     """
-    workplace = _workplace(spack)
+    workplace, is_kept = _workplace(spack), False
     if toolchain.entry is None or toolchain.lock.exists():
         check_lock(toolchain)
         for path in (toolchain.manifest, toolchain.lock):
             shutil.copyfile(path, workplace / path.name)
-        manifest = manifest or toolchain.manifest.read_text(encoding="utf-8")
-        if not _is_kept(toolchain, manifest):
-            check_only_grown(toolchain, spack.release)
+        locked = toolchain.manifest.read_text(encoding="utf-8")
+        is_kept = manifest in ("", locked)
+        if not is_kept:
+            check_only_grown(toolchain, release_of(spack.version))
             _concretize(spack, toolchain, manifest, log)
     else:
         _concretize(spack, toolchain, manifest, log, "--force")
-    check_compilers(compilers_of(workplace / "spack.yaml"), toolchain)
+    check_compilers(workplace / "spack.yaml", toolchain)
     lock = workplace / "spack.lock"
-    decided = packages_of(lock)
+    decided = specs_of(lock)
     # Asked for sources of nothing, Spack fails.
-    if not_installed(spack.home / "tree", lock):
+    own = [package for package in decided if not package.external]
+    names = [f"{p.name}-{p.version.replace('=', '_')}-{p.hash[:7]}" for p in own]
+    if not all((spack.home / "tree" / name).is_dir() for name in names):
         fetch(spack, workplace, log, "fetch", "--missing")
     destination.unlink(missing_ok=True)
     start = time.monotonic()
     spack.run("--env-dir", workplace, "install", "--only-concrete", "--no-cache", log=log)
     seconds = round(time.monotonic() - start, 3)
     # Another release of Spack writes its own version into the lock; the packages are the same.
-    if packages_of(lock) != decided:
+    if specs_of(lock) != decided:
         raise UserError(
             "Spack changed the lock while it installed it",
             where=str(toolchain.lock),
             action="snakemake lock with this Spack",
         )
-    if not _is_kept(toolchain, manifest):
+    if not is_kept:
         _keep(spack, toolchain)
     write_document(destination, _record(spack, toolchain, spack.home / "view", seconds))
 
 
 def _concretize(spack: Spack, toolchain: Toolchain, manifest: str, log: Path, *words: str) -> None:
     """Have Spack decide in its own folder."""
-    workplace = _workplace(spack)
-    composed = workplace / "spack.yaml"
+    composed = _workplace(spack) / "spack.yaml"
     composed.write_text(manifest, encoding="utf-8")
     if toolchain.entry is not None and not read_builds(composed):
         raise UserError(
@@ -149,13 +220,8 @@ def _concretize(spack: Spack, toolchain: Toolchain, manifest: str, log: Path, *w
             where="config/config.yaml: study",
             action="choose a study with `provider: spack`",
         )
-    check_compilers(compilers_of(composed), toolchain)
-    spack.run("--env-dir", workplace, "concretize", *words, log=log)
-
-
-def _is_kept(toolchain: Toolchain, manifest: str) -> bool:
-    """Whether that environment is the one that the toolchain's lock was made from."""
-    return toolchain.lock.exists() and toolchain.manifest.read_text(encoding="utf-8") == manifest
+    check_compilers(composed, toolchain)
+    spack.run("--env-dir", composed.parent, "concretize", *words, log=log)
 
 
 def _keep(spack: Spack, toolchain: Toolchain) -> None:
@@ -163,7 +229,7 @@ def _keep(spack: Spack, toolchain: Toolchain) -> None:
     toolchain.folder.mkdir(parents=True, exist_ok=True)
     for path in (toolchain.manifest, toolchain.lock):
         shutil.copyfile(_workplace(spack) / path.name, path)
-    write_origin(toolchain, spack.version)
+    write_document(toolchain.origin, origin_of(toolchain, spack.version))
 
 
 def _workplace(spack: Spack) -> Path:
@@ -171,16 +237,6 @@ def _workplace(spack: Spack) -> Path:
     folder = spack.home / "environment"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def not_installed(tree: Path, lock: Path) -> list[str]:
-    """Folders of a lock's packages that are not in the installation tree yet."""
-    names = [
-        f"{package.name}-{package.version.replace('=', '_')}-{package.hash[:7]}"
-        for package in specs_of(lock)
-        if not package.external
-    ]
-    return [name for name in names if not (tree / name).is_dir()]
 
 
 def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> NativeBuild:
@@ -213,5 +269,5 @@ def programs_of(view: Path) -> list[Path]:
 
     Libraries count, because one is preloaded.
     """
-    files = sorted({*view.glob("*/bin/*"), *view.glob("*/lib/*.so")})
-    return [path for path in files if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    candidates = sorted({*view.glob("*/bin/*"), *view.glob("*/lib/*.so")})
+    return [path for path in candidates if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]

@@ -1,4 +1,7 @@
-"""Composes a toolchain's spack.yaml: a study's packages on a site's compiler and libraries."""
+"""A toolchain: what Spack is asked to build, on which compiler, and the Debian packages it takes.
+
+It is composed of a study's packages and an entry of the system's file, or is a site's own folder.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,11 @@ from parity.core.settings import load_checked, load_yaml
 from parity.core.spack_paths import PREFIX, SPACK
 from parity.software.debian_packages import installed_versions
 
+# Our own recipes, and where composed toolchains are kept with their locks.
+RECIPES = Path("envs/spack/repo")
+COMPOSED = Path("results/spack")
+# A composed environment, the lock that Spack made of it, and what that was made from.
+LOCKED = ("spack.yaml", "spack.lock", "lock.json")
 _HEADER = """\
 # Composed from the benchmarks of the studies that were built, and from the toolchain's entry
 # in the system's file: change those, not this. docs/spack.md says how.
@@ -64,127 +72,6 @@ class ToolchainEntry(Document, frozen=True):
     debian: DebianPackages
 
 
-def builds_of_study(used: Iterable[Benchmark]) -> dict[str, str]:
-    """What Spack builds for these benchmarks: the folder in the view by spec."""
-    by_spack = (benchmark.provided_by(SPACK) for benchmark in used)
-    packages = (package for benchmark in by_spack for package in benchmark.spack_packages)
-    return {package.spec: package.view_folder for package in packages}
-
-
-def read_builds(manifest: Path) -> dict[str, str]:
-    """The same of a spack.yaml that was composed here; empty if there is no such file.
-
-    Raises:
-        UserError: it was not composed here, or changed by hand.
-    """
-    if not manifest.exists():
-        return {}
-    try:
-        content = load_yaml(manifest)["spack"]
-        folders = content["view"]["default"]["projections"]
-        return {spec: folders[_without_version(spec)] for spec in content["specs"]}
-    except (KeyError, TypeError, AttributeError):
-        raise UserError(
-            "this is no environment that was composed here",
-            where=str(manifest),
-            action="remove its folder, or undo the change",
-        ) from None
-
-
-def _without_version(spec: str) -> str:
-    """What a build is told from others of its package by: the key of a projection."""
-    return re.sub(r"@\S+", "", spec)
-
-
-def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int, ...]) -> str:
-    """The text of spack.yaml.
-
-    Each package is decided by itself (`unify: false`): so several builds of one package fit
-    beside each other, and a further benchmark changes no build of those there are.
-
-    Args:
-        builds: folders in the view by spec.
-        release: of Spack; from 1.0 on compilers are packages.
-    """
-    wanted = sorted(builds, key=lambda spec: (builds[spec], spec))
-    # The first projection that fits is taken, so those that say most come first.
-    projected = sorted(wanted, key=lambda spec: (spec.split("@")[0], -len(spec)))
-    content: dict[str, Any] = {
-        "specs": wanted,
-        "concretizer": {"reuse": False, "unify": False},
-        "view": {
-            "default": {
-                "root": "../view",
-                "link": "roots",
-                "projections": {_without_version(spec): builds[spec] for spec in projected},
-            }
-        },
-    }
-    compiler, required = entry.compiler, [f"target={entry.target}"]
-    spec = f"{compiler.name}@{compiler.version}"
-    as_packages: dict[str, Any] = {}
-    if release >= (1,):
-        paths = {"c": compiler.c, "cxx": compiler.cxx, "fortran": compiler.fortran}
-        external = {
-            "spec": f"{spec} languages='c,c++,fortran'",
-            "prefix": str(Path(compiler.c).parents[1]),
-            "extra_attributes": {"compilers": paths},
-        }
-        as_packages = {compiler.name: {"buildable": False, "externals": [external]}}
-        as_packages |= {language: {"require": [spec]} for language in paths}
-    else:
-        required.insert(0, f"%{spec}")
-        both = {"f77": compiler.fortran, "fc": compiler.fortran}
-        apart = {
-            "spec": f"{compiler.name}@={compiler.version}",
-            "operating_system": entry.operating_system,
-            "target": "x86_64" if entry.target.startswith("x86_64") else entry.target,
-            "modules": [],
-            "paths": {"cc": compiler.c, "cxx": compiler.cxx, **both},
-        }
-        content["compilers"] = [{"compiler": apart}]
-    providers = {virtual: [name] for virtual, name in entry.providers.items()}
-    packages: dict[str, Any] = {"all": {"require": required, "providers": providers}}
-    packages |= {name: {"buildable": False} for name in providers}
-    for installed in entry.externals:
-        name = re.split(r"[@ +~%]", installed.spec)[0]
-        known = packages.setdefault(name, {"buildable": False})
-        at = {"spec": installed.spec, "prefix": installed.prefix}
-        known.setdefault("externals", []).append(at)
-    content["packages"] = packages | as_packages
-    return _HEADER + yaml.safe_dump({"spack": content}, sort_keys=False, width=1000)
-
-
-def compilers_of(manifest: Path) -> dict[str, str]:
-    """Paths of the compilers of a spack.yaml by language (cc, cxx, f77, fc; or c, cxx, fortran).
-
-    Raises:
-        UserError: it has them in another form than Spack.
-    """
-    content = load_yaml(manifest)
-    try:
-        found = [entry["compiler"]["paths"] for entry in content["spack"].get("compilers", [])]
-        found += [
-            external.get("extra_attributes", {}).get("compilers", {})
-            for package in content["spack"].get("packages", {}).values()
-            for external in package.get("externals", [])
-        ]
-        return {language: path for paths in found for language, path in paths.items() if path}
-    except (KeyError, TypeError, AttributeError):
-        raise UserError(
-            "Spack's packages and compilers are not where its environments have them",
-            where=str(manifest),
-        ) from None
-
-
-# Our own recipes.
-RECIPES = Path("envs/spack/repo")
-# Where composed toolchains are kept, with their locks.
-COMPOSED = Path("results/spack")
-# A composed environment, the lock that Spack made of it, and what that was made from.
-LOCKED = ("spack.yaml", "spack.lock", "lock.json")
-
-
 @dataclass(frozen=True)
 class Toolchain:
     """A folder with what Spack is given and what it decided: composed here, or a site's own.
@@ -212,6 +99,11 @@ class Toolchain:
     def source(self) -> str:
         """Where a person has to look: the site's spack.yaml, or the entry."""
         return f"the system's file: {self.name}" if self.entry else str(self.manifest)
+
+    @property
+    def install_command(self) -> str:
+        """What installs its Debian packages."""
+        return f"python -m parity install --toolchain {self.named}"
 
     @property
     def manifest(self) -> Path:
@@ -254,15 +146,14 @@ def choose_toolchain(
     absent = ""
     if "/" in named:
         folder = Path(named).expanduser()
-        if not (folder / "spack.yaml").exists():
-            absent = f"{folder}/spack.yaml is not there"
         toolchain = Toolchain(folder, folder.parent / "repo")
+        if not toolchain.manifest.exists():
+            absent = f"{toolchain.manifest} is not there"
     elif named in entries:
         entry = as_document(entries[named], ToolchainEntry, f"{where}: toolchains.{named}")
         toolchain = Toolchain(COMPOSED / named, recipes, entry)
     else:
-        absent = f"{named} is not in {where}"
-        toolchain = Toolchain(COMPOSED / named, recipes)
+        toolchain, absent = Toolchain(COMPOSED / named, recipes), f"{named} is not in {where}"
     if needed and absent:
         raise UserError(
             f"unknown toolchain: {absent}",
@@ -274,11 +165,7 @@ def choose_toolchain(
 
 
 def check_prefix(section: Mapping[str, str]) -> None:
-    """Refuse to measure what would be installed where no benchmark looks for it.
-
-    Raises:
-        UserError: the prefix of config/config.yaml's key `spack` is another one.
-    """
+    """Refuse a prefix, of config/config.yaml's key `spack`, where no benchmark is looked for."""
     if Path(section["prefix"]).expanduser() != PREFIX:
         raise UserError(
             f"benchmarks are looked for in {PREFIX}, and Spack would install in"
@@ -288,6 +175,91 @@ def check_prefix(section: Mapping[str, str]) -> None:
             action="make it a link to where there is room: binaries carry their path, natively"
             " and in the image",
         )
+
+
+def builds_of_study(used: Iterable[Benchmark]) -> dict[str, str]:
+    """What Spack builds for these benchmarks: the folder in the view by spec."""
+    by_spack = (benchmark.provided_by(SPACK) for benchmark in used)
+    packages = (package for benchmark in by_spack for package in benchmark.spack_packages)
+    return {package.spec: package.view_folder for package in packages}
+
+
+def read_builds(manifest: Path) -> dict[str, str]:
+    """The same of a spack.yaml that was composed here; empty if there is no such file.
+
+    Raises:
+        UserError: it was not composed here, or changed by hand.
+    """
+    if not manifest.exists():
+        return {}
+    try:
+        content = load_yaml(manifest)["spack"]
+        folders = content["view"]["default"]["projections"]
+        return {spec: folders[_without_version(spec)] for spec in content["specs"]}
+    except (KeyError, TypeError, AttributeError):
+        raise UserError(
+            "this is no environment that was composed here",
+            where=str(manifest),
+            action="remove its folder, or undo the change",
+        ) from None
+
+
+def _without_version(spec: str) -> str:
+    """The key of a projection, which tells a build from others of its package."""
+    return re.sub(r"@\S+", "", spec)
+
+
+def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int, ...]) -> str:
+    """The text of spack.yaml.
+
+    Each package is decided by itself (`unify: false`): so several builds of one package fit
+    beside each other, and a further benchmark changes no build of those there are.
+
+    Args:
+        builds: folders in the view by spec.
+        release: of Spack; from 1.0 on compilers are packages.
+    """
+    wanted = sorted(builds, key=lambda spec: (builds[spec], spec))
+    # The first projection that fits is taken, so those that say most come first.
+    projected = sorted(wanted, key=lambda spec: (spec.split("@")[0], -len(spec)))
+    projections = {_without_version(spec): builds[spec] for spec in projected}
+    content: dict[str, Any] = {
+        "specs": wanted,
+        "concretizer": {"reuse": False, "unify": False},
+        "view": {"default": {"root": "../view", "link": "roots", "projections": projections}},
+    }
+    compiler, required = entry.compiler, [f"target={entry.target}"]
+    spec = f"{compiler.name}@{compiler.version}"
+    as_packages: dict[str, Any] = {}
+    if release >= (1,):
+        paths = {"c": compiler.c, "cxx": compiler.cxx, "fortran": compiler.fortran}
+        external = {
+            "spec": f"{spec} languages='c,c++,fortran'",
+            "prefix": str(Path(compiler.c).parents[1]),
+            "extra_attributes": {"compilers": paths},
+        }
+        as_packages = {compiler.name: {"buildable": False, "externals": [external]}}
+        as_packages |= {language: {"require": [spec]} for language in paths}
+    else:
+        required.insert(0, f"%{spec}")
+        both = {"f77": compiler.fortran, "fc": compiler.fortran}
+        apart = {
+            "spec": f"{compiler.name}@={compiler.version}",
+            "operating_system": entry.operating_system,
+            "target": "x86_64" if entry.target.startswith("x86_64") else entry.target,
+            "modules": [],
+            "paths": {"cc": compiler.c, "cxx": compiler.cxx, **both},
+        }
+        content["compilers"] = [{"compiler": apart}]
+    providers = {virtual: [name] for virtual, name in entry.providers.items()}
+    packages: dict[str, Any] = {"all": {"require": required, "providers": providers}}
+    packages |= {name: {"buildable": False} for name in providers}
+    for installed in entry.externals:
+        name = re.split(r"[@ +~%]", installed.spec)[0]
+        at = {"spec": installed.spec, "prefix": installed.prefix}
+        packages.setdefault(name, {"buildable": False}).setdefault("externals", []).append(at)
+    content["packages"] = packages | as_packages
+    return _HEADER + yaml.safe_dump({"spack": content}, sort_keys=False, width=1000)
 
 
 def composed_manifest(
@@ -303,21 +275,38 @@ def composed_manifest(
     return compose(toolchain.entry, read_builds(toolchain.manifest) | dict(builds), release)
 
 
-def check_compilers(compilers: Mapping[str, str], toolchain: Toolchain) -> None:
-    """Refuse a toolchain whose compilers are not here; raises UserError."""
-    missing = {path for path in compilers.values() if not os.access(path, os.X_OK)}
+def compilers_of(manifest: Path) -> dict[str, str]:
+    """Paths of the compilers of a spack.yaml by language (cc, cxx, f77, fc; or c, cxx, fortran).
+
+    Raises:
+        UserError: it has them in another form than Spack.
+    """
+    content = load_yaml(manifest)
+    try:
+        listed = [entry["compiler"]["paths"] for entry in content["spack"].get("compilers", [])]
+        listed += [
+            external.get("extra_attributes", {}).get("compilers", {})
+            for package in content["spack"].get("packages", {}).values()
+            for external in package.get("externals", [])
+        ]
+        return {language: path for paths in listed for language, path in paths.items() if path}
+    except (KeyError, TypeError, AttributeError):
+        raise UserError(
+            "Spack's packages and compilers are not where its environments have them",
+            where=str(manifest),
+        ) from None
+
+
+def check_compilers(manifest: Path, toolchain: Toolchain) -> None:
+    """Refuse a spack.yaml of the toolchain whose compilers are not here; raises UserError."""
+    missing = {p for p in compilers_of(manifest).values() if not os.access(p, os.X_OK)}
     if missing:
         raise UserError(
             f"no such compiler: {', '.join(sorted(missing))}",
             where=f"{toolchain.source}: compilers",
-            action=f"{install_command(toolchain)} (Debian), or install it, or choose"
+            action=f"{toolchain.install_command} (Debian), or install it, or choose"
             " another toolchain in config/config.yaml: spack.toolchain",
         )
-
-
-def install_command(toolchain: Toolchain) -> str:
-    """What installs the Debian packages of a toolchain."""
-    return f"python -m parity install --toolchain {toolchain.named}"
 
 
 def debian_packages(toolchain: Toolchain) -> DebianPackages:
@@ -340,12 +329,12 @@ def installed_packages(toolchain: Toolchain) -> DebianPackages:
     """
     wanted = debian_packages(toolchain)
     build, run = (tuple(installed_versions(names)) for names in (wanted.build, wanted.run))
-    there = {each.partition("=")[0] for each in (*build, *run)}
-    if absent := " ".join(sorted({*wanted.build, *wanted.run} - there)):
+    present = {package.partition("=")[0] for package in (*build, *run)}
+    if absent := " ".join(sorted({*wanted.build, *wanted.run} - present)):
         raise UserError(
             f"Debian packages that are not installed: {absent}",
             where=f"{toolchain.source}: Debian packages",
-            action=f"{install_command(toolchain)}, or"
+            action=f"{toolchain.install_command}, or"
             f" sudo apt-get install --no-install-recommends {absent}",
         )
     return DebianPackages(build=build, run=run)
