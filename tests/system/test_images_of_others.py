@@ -16,7 +16,8 @@ import pytest
 import yaml
 from clones import never_wait_for_quiet
 
-from parity.software.images import manifest_digest, read_images
+from parity.runtimes.model import manifest_digest
+from parity.software.images import read_images
 
 pytestmark = pytest.mark.system
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")

@@ -1,6 +1,7 @@
 """Runtimes that no engine is needed for, or that sites have: exact command lines and documents."""
 
 import json
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -70,6 +71,39 @@ def test_runc_starts_the_words_of_its_own_rank(tmp_path, fake):
     assert config["process"]["args"] == INNER
 
 
+def layout(clone: Path, digest: str) -> Path:
+    """As much of an OCI image layout as names its image."""
+    (clone / "oci").mkdir(parents=True, exist_ok=True)
+    index = {"manifests": [{"digest": f"sha256:{digest}"}]}
+    (clone / "oci/index.json").write_text(json.dumps(index))
+    return clone / "oci"
+
+
+@pytest.mark.parametrize("name", ["docker", "podman", "podman-hpc", "sarus", "shifter"])
+def test_clones_that_build_one_study_leave_each_other_s_images_in_a_store(
+    name, tmp_path, fake, monkeypatch
+):
+    """The stores belong to the node: a tag that both use would be the image of the last build."""
+    site = tmp_path / "udiRoot.conf"
+    site.write_text("system=mycluster\nimageGateway=http://gateway:5000\n")
+    monkeypatch.setattr(sites, "CONFIGURATION", site)
+    programs = ("skopeo", "docker", "podman", "podman-hpc", "sarus", "mksquashfs", "munge", "curl")
+    for program in (*programs, "shifterimg"):
+        fake(program, "echo sha256:22")
+
+    def names_given(clone: str, digest: str) -> set[str]:
+        (tmp_path / "said").write_text("")
+        oci = layout(tmp_path / clone, digest)
+        location = arms()[name].convert(oci, tmp_path / "root", tmp_path / clone / "image")
+        said = f"{(tmp_path / 'said').read_text()} {location}".replace(f"{oci}:parity", "")
+        return set(re.findall(r"\bparity:\w+", said))
+
+    first, second = names_given("first", "a" * 64), names_given("second", "b" * 64)
+    assert (first, second) == ({f"parity:{'a' * 16}"}, {f"parity:{'b' * 16}"})
+    # The same image has the same name in both.
+    assert names_given("second", "a" * 64) == first
+
+
 SRUN = ["srun", "--quiet", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--mpi=none"]
 
 
@@ -108,13 +142,17 @@ def test_sarus_command_and_store(tmp_path, fake):
     said, sarus = fake("skopeo"), arms()["sarus"]
     fake(
         "sarus",
-        "echo 'REPOSITORY           TAG    IMAGE ID      CREATED              SIZE     SERVER'",
-        "echo 'load/library/parity  study  2fe79f06fa6d  2018-01-31T15:08:56  47.04MB  load'",
+        "echo 'REPOSITORY           TAG               IMAGE ID      CREATED     SIZE     SERVER'",
+        "echo 'load/library/parity  abababababababab  2fe79f06fa6d  2018-01-31  47.04MB  load'",
     )
-    location = sarus.convert(tmp_path / "oci", tmp_path / "rootfs", tmp_path / "image.sarus")
+    location = sarus.convert(
+        layout(tmp_path, "ab" * 32), tmp_path / "rootfs", tmp_path / "image.sarus"
+    )
     copy, load = said.read_text().splitlines()
     assert copy.startswith(f"skopeo copy oci:{tmp_path}/oci:parity docker-archive:{tmp_path}/")
-    assert load.startswith(f"sarus load --temp-dir={tmp_path}/") and load.endswith(" parity:study")
+    assert load.startswith(f"sarus load --temp-dir={tmp_path}/") and load.endswith(
+        " parity:abababababababab"
+    )
     assert (sarus.digest(location), sarus.size(location)) == ("sha256:2fe79f06fa6d", 47_040_000)
     assert sarus.digest("load/library/another:study") == ""
 
@@ -130,14 +168,16 @@ def test_shifter_command_and_import(tmp_path, fake, monkeypatch):
     said = fake("mksquashfs")
     for name, line in (("munge", "echo MUNGE:x:"), ("curl", ":"), ("shifterimg", "echo 0a1b")):
         fake(name, line)
-    location = arms()["shifter"].convert(tmp_path / "oci", tmp_path / "root", tmp_path / "image")
+    location = arms()["shifter"].convert(
+        layout(tmp_path, "ab" * 32), tmp_path / "root", tmp_path / "image"
+    )
     assert said.read_text().splitlines() == [
         f"mksquashfs {tmp_path}/root {tmp_path}/image -noappend -no-progress -no-xattrs",
         "munge -n",
         f'curl --fail --data={{"filepath": "{tmp_path}/image", "format": "squashfs"}} '
         "--header=authentication: MUNGE:x: "
-        "http://gateway:5000/api/doimport/mycluster/custom/parity:study/",
-        "shifterimg lookup custom:parity:study",
+        "http://gateway:5000/api/doimport/mycluster/custom/parity:abababababababab/",
+        "shifterimg lookup custom:parity:abababababababab",
     ]
     assert arms()["shifter"].digest(location) == "fasthash:0a1b"
 
@@ -150,7 +190,7 @@ def test_podman_hpc_command_and_store(tmp_path, fake, monkeypatch):
     said = fake("skopeo")
     fake("podman-hpc", "echo sha256:22")
     arm = arms()["podman-hpc"]
-    location = arm.convert(tmp_path / "oci", tmp_path / "rootfs", tmp_path / "image")
+    location = arm.convert(layout(tmp_path, "ab" * 32), tmp_path / "rootfs", tmp_path / "image")
     asked = [line.split()[1] for line in said.read_text().splitlines()]
     assert (location, asked) == ("sha256:22", ["copy", "load", "migrate", "image"])
     assert arm.digest(location) == "sha256:22"

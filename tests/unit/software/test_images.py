@@ -14,6 +14,7 @@ from parity.core.commands import Availability, answer_of, output_of
 from parity.core.documents import read_document, write_document
 from parity.core.errors import UserError
 from parity.records.schema import IMAGES
+from parity.runtimes.model import manifest_digest
 from parity.software import build, debian_packages, install
 from parity.software.build import Context, recipe_of
 from parity.software.images import (
@@ -23,7 +24,6 @@ from parity.software.images import (
     layer_digests,
     line_of,
     made_or_reason,
-    manifest_digest,
 )
 
 

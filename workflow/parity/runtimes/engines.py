@@ -17,7 +17,7 @@ from typing import ClassVar
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.runtimes.limits import CpuLimit, engine_words
-from parity.runtimes.model import Arm, Launch, Look, probed
+from parity.runtimes.model import Arm, Launch, Look, probed, store_name
 from parity.runtimes.namespaces import no_user_namespaces
 
 # No network of its own making: runs use the host's, and the daemon leaves the host's
@@ -26,7 +26,6 @@ DAEMON = ("dockerd", "--bridge=none", "--iptables=false", "--ip-masq=false")
 DAEMON_LOG = Path("/var/log/parity-dockerd.log")
 DAEMON_PID = Path("/var/run/docker.pid")
 _START_SECONDS = 30
-DOCKER_TAG = "parity:study"
 
 
 def _volumes_and_words(launch: Launch, inner: Sequence[str]) -> list[str]:
@@ -87,8 +86,9 @@ class Docker(Arm):
         return engine_words(limit)
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-daemon:{DOCKER_TAG}"])
-        return output_of(["docker", "image", "inspect", "--format={{.Id}}", DOCKER_TAG]).strip()
+        name = store_name(oci)
+        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-daemon:{name}"])
+        return output_of(["docker", "image", "inspect", "--format={{.Id}}", name]).strip()
 
     def digest(self, location: str) -> str:
         answered, said = answer_of(
@@ -135,7 +135,6 @@ def _forget_dead_daemon() -> None:
             DAEMON_PID.unlink()
 
 
-TAG = "localhost/parity:study"
 _MOST_PROCESSES = Path("/proc/sys/kernel/pid_max")
 
 
@@ -201,8 +200,9 @@ class Podman(Arm):
         return engine_words(limit)
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"containers-storage:{TAG}"])
-        return f"sha256:{self._inspect(TAG, '{{.Id}}')}"
+        name = f"localhost/{store_name(oci)}"
+        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"containers-storage:{name}"])
+        return f"sha256:{self._inspect(name, '{{.Id}}')}"
 
     def digest(self, location: str) -> str:
         answered, said = answer_of(
@@ -248,12 +248,13 @@ class PodmanHpc(Podman):
         return probed("podman-hpc", "https://github.com/NERSC/podman-hpc")
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        name = f"localhost/{store_name(oci)}"
         with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
             archive = f"{folder}/parity.tar"
-            output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-archive:{archive}:{TAG}"])
+            output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-archive:{archive}:{name}"])
             output_of(["podman-hpc", "load", f"--input={archive}"])
-        output_of(["podman-hpc", "migrate", TAG])
-        return f"sha256:{self._inspect(TAG, '{{.Id}}').removeprefix('sha256:')}"
+        output_of(["podman-hpc", "migrate", name])
+        return f"sha256:{self._inspect(name, '{{.Id}}').removeprefix('sha256:')}"
 
 
 ARMS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from abc import ABC, abstractmethod
@@ -92,6 +93,20 @@ class Launch:
     def beside(self, name: str) -> Launch:
         """The launch of something beside the program, with a directory of its own."""
         return replace(self, name=f"{self.name}-{name}", state=self.state / name)
+
+
+def manifest_digest(oci: Path) -> str:
+    """Digest of the one manifest of an OCI image layout: the head of the chain."""
+    (entry,) = json.loads((oci / "index.json").read_text())["manifests"]
+    return str(entry["digest"])
+
+
+def store_name(oci: Path) -> str:
+    """What an image store calls the image of a layout: `parity:` and digits of its digest.
+
+    All clones on a node share the node's stores, and each may build another image.
+    """
+    return f"parity:{manifest_digest(oci).partition(':')[2][:16]}"
 
 
 class Cpus(NamedTuple):

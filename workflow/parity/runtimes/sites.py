@@ -16,7 +16,7 @@ from pathlib import Path
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.core.files import read_input
-from parity.runtimes.model import HOSTS, Arm, Launch, Look, probed
+from parity.runtimes.model import HOSTS, Arm, Launch, Look, probed, store_name
 from parity.runtimes.namespaces import no_user_namespaces
 
 
@@ -73,8 +73,8 @@ class Sarus(Arm):
         with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
             archive = f"{folder}/parity.tar"
             output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-archive:{archive}"])
-            output_of(["sarus", "load", f"--temp-dir={folder}", archive, "parity:study"])
-        return "load/library/parity:study"
+            output_of(["sarus", "load", f"--temp-dir={folder}", archive, store_name(oci)])
+        return f"load/library/{store_name(oci)}"
 
     def digest(self, location: str) -> str:
         return next((f"sha256:{row[2]}" for row in self._rows(location)), "")
@@ -89,7 +89,7 @@ class Sarus(Arm):
 
 
 CONFIGURATION = Path("/etc/shifter/udiRoot.conf")
-TAG, LONGEST_IMPORT = "custom:parity:study", 300.0
+LONGEST_IMPORT_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -119,14 +119,15 @@ class Shifter(Arm):
         site = dict(re.findall(r"(?m)^(imageGateway|system)=(\S+)", read_input(CONFIGURATION)))
         output_of(["mksquashfs", rootfs, destination, "-noappend", "-no-progress", "-no-xattrs"])
         gateway, system = site.get("imageGateway", ""), site.get("system", "")
-        url = f"{gateway}/api/doimport/{system}/custom/parity:study/"
+        url = f"{gateway}/api/doimport/{system}/custom/{store_name(oci)}/"
         header = f"--header=authentication: {output_of(['munge', '-n']).strip()}"
         asked = f'{{"filepath": "{destination}", "format": "squashfs"}}'
         output_of(["curl", "--fail", f"--data={asked}", header, url])
-        end = time.monotonic() + LONGEST_IMPORT
-        while not self.digest(TAG) and time.monotonic() < end:
+        location = f"custom:{store_name(oci)}"
+        end = time.monotonic() + LONGEST_IMPORT_SECONDS
+        while not self.digest(location) and time.monotonic() < end:
             time.sleep(1)
-        return TAG
+        return location
 
     def digest(self, location: str) -> str:
         known, identifier = answer_of(["shifterimg", "lookup", location])

@@ -24,14 +24,13 @@ from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.core.files import files_below
-from parity.runtimes.model import Arm
+from parity.runtimes.model import Arm, manifest_digest
 from parity.software.debian_packages import debian_sources
 from parity.software.images import (
     TAG,
     ImageRecord,
     config_digest,
     layer_digests,
-    manifest_digest,
     publish,
     remove,
 )

@@ -22,14 +22,13 @@ from parity.core import files
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.runtimes.apptainer import program as apptainer
-from parity.runtimes.model import HOSTS, MARKER, SCRATCH
+from parity.runtimes.model import HOSTS, MARKER, SCRATCH, manifest_digest
 from parity.software.build import SOURCE_DATE_EPOCH
 from parity.software.images import (
     FOREIGN,
     TAG,
     ImageRecord,
     image_configuration,
-    manifest_digest,
     publish,
     remove,
 )

@@ -27,7 +27,7 @@ from parity.core.documents import (
 )
 from parity.core.errors import UserError
 from parity.runtimes import arms
-from parity.runtimes.model import Arm
+from parity.runtimes.model import Arm, manifest_digest
 
 TAG = "parity"
 # An image that somebody else made, in the digest chain: there is no base of ours then.
@@ -158,12 +158,6 @@ def forget_failures(folder: Path) -> list[str]:
             path.unlink()
             again.append(path.stem)
     return again
-
-
-def manifest_digest(oci: Path) -> str:
-    """Digest of the one manifest of an OCI image layout: the head of the chain."""
-    (entry,) = json.loads((oci / "index.json").read_text())["manifests"]
-    return str(entry["digest"])
 
 
 def config_digest(oci: Path) -> str:
