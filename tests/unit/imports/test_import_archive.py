@@ -10,8 +10,8 @@ import pytest
 from parity.analysis import analysis
 from parity.analysis.analysis import analysed
 from parity.analysis.dataset import load
+from parity.command_line.main import main
 from parity.core.errors import UserError
-from parity.imports.command import main
 from parity.imports.dataset import Request, import_rows
 from parity.imports.rows import Row, checked
 from parity.records.dataset import archived, broken_files, differing_tables
@@ -159,7 +159,7 @@ def table(path):
 
 def test_the_command_says_what_the_archive_lacks(tmp_path, capsys):
     words = [table(tmp_path / "t.csv"), "--study=mine", f"--out={tmp_path}/archive"]
-    main(words)
+    main(["import", *words])
     first, *lacks, last = capsys.readouterr().out.splitlines()
     assert first.startswith("archived 192 numbers of 4 arms as ")
     assert [line.split("(")[0].strip() for line in lacks] == [
@@ -172,7 +172,7 @@ def test_the_command_says_what_the_archive_lacks(tmp_path, capsys):
 
 def test_a_real_report_of_reframe_becomes_verdicts(tmp_path, capsys):
     report = Path(__file__).parents[2] / "golden/imports/reframe.json"
-    main([str(report), "--study=nightly", "--margin=5", f"--out={tmp_path}/archive"])
+    main(["import", str(report), "--study=nightly", "--margin=5", f"--out={tmp_path}/archive"])
     assert "no second reference" not in capsys.readouterr().out
     (archive,) = (tmp_path / "archive").iterdir()
     table = analysed(archive).analysis.comparisons
@@ -197,7 +197,7 @@ def test_a_real_report_of_reframe_becomes_verdicts(tmp_path, capsys):
 )
 def test_a_bad_command_is_one_message(tmp_path, capsys, words, said):
     with pytest.raises(SystemExit):
-        main([table(tmp_path / "t.csv"), *words, f"--out={tmp_path}/archive"])
+        main(["import", table(tmp_path / "t.csv"), *words, f"--out={tmp_path}/archive"])
     error = capsys.readouterr().err
     assert error.startswith("parity: ") and said in error and "Traceback" not in error
     assert not (tmp_path / "archive").exists()
@@ -207,5 +207,5 @@ def test_a_bad_command_is_one_message(tmp_path, capsys, words, said):
 def test_a_file_that_is_not_there_or_of_no_form_is_one_message(tmp_path, capsys, name):
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(SystemExit):
-        main([str(tmp_path / name), "--study=mine", f"--out={tmp_path}/archive"])
+        main(["import", str(tmp_path / name), "--study=mine", f"--out={tmp_path}/archive"])
     assert "parity: " in capsys.readouterr().err

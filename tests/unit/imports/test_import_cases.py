@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from parity.analysis.analysis import analysed
-from parity.imports.command import main
+from parity.command_line.main import main
+from parity.core.errors import REFUSED
 
 CASES = Path(__file__).parents[2] / "golden/imports/cases"
 HEAD = "block,case,arm,metric,value,unit,better"
@@ -25,7 +26,7 @@ def concluded(tmp_path):
     """Imports files by the command; gives blocks, outcome and reason by case, metric and arm."""
 
     def run(*files, words=("--reference=native", "--margin=5")):
-        main([*map(str, files), "--study=x", *words, f"--out={tmp_path}/archive"])
+        main(["import", *map(str, files), "--study=x", *words, f"--out={tmp_path}/archive"])
         (archive,) = (tmp_path / "archive").iterdir()
         table = analysed(archive).analysis.comparisons
         return {
@@ -44,9 +45,10 @@ def refused(tmp_path, capsys):
 
     def run(*files, words=()):
         with pytest.raises(SystemExit) as ended:
-            main([*map(str, files), "--study=x", *words, f"--out={tmp_path}/archive"])
+            main(["import", *map(str, files), "--study=x", *words, f"--out={tmp_path}/archive"])
         said = capsys.readouterr().err
-        assert ended.value.code == 1 and said.startswith("parity: ") and "Traceback" not in said
+        assert ended.value.code == REFUSED
+        assert said.startswith("parity: ") and "Traceback" not in said
         assert not (tmp_path / "archive").exists()
         return said
 
@@ -242,7 +244,7 @@ ODD_RAMBLE = {
     "an object": (lambda one: one.update(CONTEXTS={}), "Expected `array | null`"),
     "a text for a context": (lambda one: one.update(CONTEXTS=["x"]), "Expected `object`"),
     "no figure's name": (lambda one: one["CONTEXTS"][0]["foms"][0].pop("name"), "`name`"),
-    "no arm": (lambda one: one.update(RAMBLE_VARIABLES=None), "has no variable arm"),
+    "no arm": (lambda one: one.update(RAMBLE_VARIABLES=None), "has no arm"),
 }
 
 

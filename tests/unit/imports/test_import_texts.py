@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from parity.analysis.analysis import analysed
+from parity.command_line.main import main
 from parity.core.errors import UserError
-from parity.imports.command import converters, main
+from parity.imports.command import converters
 
 GOLDEN = Path(__file__).parents[2] / "golden/imports"
 LATENCY = (GOLDEN / "osu/latency.txt").read_text()
@@ -19,7 +20,7 @@ STORED = "IOR-api=POSIX-ranks=2-transfer=1MiB-block=4MiB-access="
 
 def numbers(form, text):
     """By case and metric: the value, its unit and its direction."""
-    found = converters()[f"{form}-text"].printed(text, "a.txt").numbers
+    found = converters()[f"{form}-text"].printed(text, "a.txt")[0]
     assert len({(row.case, row.metric) for row in found}) == len(found)
     return {(row.case, row.metric): (row.value, row.unit, row.better) for row in found}
 
@@ -141,7 +142,7 @@ def texts(tmp_path):
 
 
 def test_texts_of_runs_become_verdicts(texts, tmp_path, capsys):
-    main([*map(str, texts), "--study=osu", "--margin=2", f"--out={tmp_path}/archive"])
+    main(["import", *map(str, texts), "--study=osu", "--margin=2", f"--out={tmp_path}/archive"])
     assert "180 numbers" in capsys.readouterr().out
     (archive,) = (tmp_path / "archive").iterdir()
     table = analysed(archive).analysis.comparisons
@@ -185,7 +186,7 @@ def _again(texts):
 def test_files_that_do_not_go_together_are_one_message(texts, tmp_path, capsys, change, said):
     files = change(texts)
     with pytest.raises(SystemExit):
-        main([*map(str, files), "--study=osu", f"--out={tmp_path}/archive"])
+        main(["import", *map(str, files), "--study=osu", f"--out={tmp_path}/archive"])
     error = capsys.readouterr().err
     assert error.startswith("parity: ") and said in error and "Traceback" not in error
     assert not (tmp_path / "archive").exists()

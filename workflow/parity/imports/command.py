@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from parity import imports
-from parity.core.errors import UserError, refuse_unknown, shown_to_the_user
+from parity.core.errors import UserError, refuse_unknown
 from parity.core.files import refuse_name
 from parity.core.package import modules_with
-from parity.imports.dataset import Request
+from parity.imports.dataset import Request, import_rows
 from parity.imports.rows import (
     DIRECTIONS,
     Converter,
     Options,
-    Row,
     TextConverter,
     checked,
     refuse_unlike,
@@ -73,10 +71,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(asked: Namespace) -> None:
-    """Import a file; print where the archive is, and what it lacks.
+    """Import files; print where the archive is, and what no conclusion from it can rest on.
 
     Raises:
-        UserError: what was asked for, or the file, is wrong.
+        UserError: what was asked for, or a file, is wrong.
     """
     refuse_name(asked.study, "--study", _STUDY)
     if asked.margin is not None and not 0 < asked.margin < 100:
@@ -91,24 +89,26 @@ def run(asked: Namespace) -> None:
     arms = {row.arm for row in rows}
     reference = asked.reference or next((arm for arm in REFERENCES if arm in arms), "")
     double = asked.double or DOUBLES.get(reference, "")
-    request = Request(
-        files=tuple(asked.files),
-        study=asked.study,
-        title=asked.title or asked.study,
-        reference=reference,
-        double=double if asked.double or double in arms else reference,
-        margin=None if asked.margin is None else asked.margin / 100,
-    )
-    # It loads pyarrow, for which no other command should wait.
-    from parity.imports.dataset import import_rows
-
+    double = double if asked.double or double in arms else reference
+    margin = None if asked.margin is None else asked.margin / 100
+    files, title = tuple(asked.files), asked.title or asked.study
+    request = Request(files, asked.study, title, reference, double, margin)
     archive = import_rows(rows, request, asked.out, datetime.now(UTC))
     print(f"archived {len(rows)} numbers of {len(arms)} arms as {archive}")
-    print("".join(f"  {line}\n" for line in _lacks(request, rows)), end="")
+    print("  the order of the runs is taken for not random, and the binaries for unknown")
+    if not all(row.block for row in rows):
+        print("  runs without a block are described, and compared with nothing")
+    if double == reference:
+        print("  no second reference arm (--double): no control, so nothing is concluded")
+    if margin is None:
+        print("  no margin (--margin): differences are reported, nothing is called the same")
+    else:
+        print("  the margin was set when the results were there already")
     print(f"draw them:  snakemake figures --config archive={archive.name}")
 
 
 def _converter(asked: Namespace) -> Converter:
+    """The form that is asked for, or that all files look like."""
     known = converters()
     for file in asked.files:
         if not file.is_file():
@@ -138,29 +138,3 @@ def _form(file: Path, known: Mapping[str, Converter]) -> Converter:
         action="choose one by --form, or give the numbers as a table (CSV)",
         allowed=", ".join(f"{name} ({each.title})" for name, each in known.items()),
     )
-
-
-def _lacks(request: Request, rows: list[Row]) -> list[str]:
-    """What no conclusion from this can rest on, in sentences."""
-    lacks = ["the order of the runs is taken for not random, and the binaries for unknown"]
-    if not all(row.block for row in rows):
-        lacks += ["runs without a block are described, and compared with nothing"]
-    if request.double == request.reference:
-        lacks += ["no second reference arm (--double): no control, so nothing is concluded"]
-    if request.margin is None:
-        lacks += ["no margin (--margin): differences are reported, nothing is called the same"]
-    else:
-        lacks += ["the margin was set when the results were there already"]
-    return lacks
-
-
-def main(words: list[str]) -> None:
-    """The command alone: `python -m parity.imports.command table.csv --study mine`."""
-    parser = ArgumentParser(prog="parity import", description=__doc__)
-    add_arguments(parser)
-    with shown_to_the_user():
-        run(parser.parse_args(words))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

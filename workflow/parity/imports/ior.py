@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping
 
 from parity.core.errors import UserError
-from parity.imports.rows import LEAVE_OUT, Output, Printed, TextConverter, as_name, number_of
+from parity.imports.rows import LEAVE_OUT, Printed, TextConverter, as_name, number_of
 
 _BEGINS = re.compile(r"^(?: *\d+: ?)?IOR-\d\S*: MPI Coordinated Test of Parallel I/O", re.MULTILINE)
 _ENDS = re.compile(r"^(?:Finished\s*:|Run finished:)", re.MULTILINE)
@@ -27,10 +27,12 @@ _NAMED: Mapping[str, tuple[str, ...]] = {
     "block": ("blocksize",),
     "access": ("access",),
 }
-# What else makes runs unlike each other.
+# What else makes runs unlike each other; old versions say how many clients a node has beside the
+# number of all.
 _SETTINGS = (
-    "segments", "type", "ordering in a file", "ordering inter file", "nodes", "clients per node",
-    "repetitions", "memoryBuffer", "dataAccess", "GPUDirect", "stonewallingTime", "reorder",
+    "clients", "segments", "type", "ordering in a file", "ordering inter file", "nodes",
+    "clients per node", "repetitions", "memoryBuffer", "dataAccess", "GPUDirect",
+    "stonewallingTime", "reorder",
 )  # fmt: skip
 
 
@@ -43,44 +45,39 @@ class Ior(TextConverter):
     def takes(self, text: str) -> bool:
         return bool(_BEGINS.search(text))
 
-    def printed(self, text: str, where: str) -> Output:
-        tables = _TABLE.findall(text)
-        repetitions = [(how, number_of(rate)) for how, rate in _REPETITION.findall(text)]
+    def printed(self, text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
+        units = _TABLE.findall(text)
+        rates: dict[str, list[float | None]] = {}
+        for operation, rate in _REPETITION.findall(text):
+            rates.setdefault(operation, []).append(number_of(rate))
+        problem = ""
         if len(_BEGINS.findall(text)) != 1 or not _ENDS.search(text):
             problem = "this is not one whole output of IOR"
         elif wrong := _WRONG.search(text):
             problem = f"IOR says that it failed: {wrong[0]}"
-        elif len(tables) > 1:
+        elif len(units) > 1:
             problem = "there are several tests in this output"
-        elif not tables or not repetitions:
+        elif not units or not rates:
             problem = "IOR's output holds no result"
-        elif not all(rate for _, rate in repetitions):
+        elif not all(map(all, rates.values())):
             problem = "a rate of IOR is no number above zero"
-        else:
-            return _output(text, tables[0], repetitions)
-        raise UserError(problem, where=where, action=LEAVE_OUT)
-
-
-def _output(text: str, unit: str, repetitions: list[tuple[str, float | None]]) -> Output:
-    told = dict(reversed(_OPTION.findall(text)))
-    parts = []
-    for name, known in _NAMED.items():
-        value = next((told[key] for key in known if key in told), "")
-        # `4 (2 per node)`, `1 MiB`
-        value = re.sub(r"\s*\(.*|\s+", "", value)
-        parts.append(f"{name}={value}" if value else "")
-    case = as_name("IOR", *parts)
-    rates: dict[str, list[float]] = {}
-    for operation, rate in repetitions:
-        rates.setdefault(operation, []).append(rate or 0.0)
-    numbers = [
-        Printed(case, operation, statistics.fmean(of_operation), unit, "higher")
-        for operation, of_operation in rates.items()
-    ]
-    settings = {name: told[name] for name in _SETTINGS if name in told}
-    # Old versions say how many clients a node has beside the number of all.
-    settings |= {"clients": told["clients"]} if "clients" in told else {}
-    return Output(numbers, settings)
+        if problem:
+            raise UserError(problem, where=where, action=LEAVE_OUT)
+        options = dict(reversed(_OPTION.findall(text)))
+        parts = []
+        for name, known in _NAMED.items():
+            value = next((options[key] for key in known if key in options), "")
+            # `4 (2 per node)`, `1 MiB`
+            value = re.sub(r"\s*\(.*|\s+", "", value)
+            parts.append(f"{name}={value}" if value else "")
+        case = as_name("IOR", *parts)
+        numbers = [
+            Printed(
+                case, operation, statistics.fmean(map(float, filter(None, of))), units[0], "higher"
+            )
+            for operation, of in rates.items()
+        ]
+        return numbers, {name: options[name] for name in _SETTINGS if name in options}
 
 
 CONVERTER = Ior()

@@ -6,10 +6,9 @@ Written from what versions 5.3 and 7.4 print here, and others as people have sho
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from parity.core.errors import UserError
-from parity.imports.rows import LEAVE_OUT, Output, Printed, TextConverter, as_metric, as_name
+from parity.imports.rows import LEAVE_OUT, Printed, TextConverter, as_metric, as_name
 
 _TITLE = re.compile(r"^(?: *\d+: ?)?# (OSU .+?)(?: v(\d[\w.]*))?$", re.MULTILINE)
 # A column by its name and unit, which may stand beside it without a blank, or by its rate alone.
@@ -26,12 +25,6 @@ _BRACKETED = re.compile(r"\[ *([^\]:]+): *([^\]]+?) *\]")
 _PLACE = re.compile(r"0x[0-9a-f]+")
 
 
-class _Column(NamedTuple):
-    place: int
-    metric: str
-    unit: str
-
-
 class Osu(TextConverter):
     """`osu_latency`, `osu_bw`, `osu_mbw_mr`, collective operations, and others of the same form."""
 
@@ -41,84 +34,73 @@ class Osu(TextConverter):
     def takes(self, text: str) -> bool:
         return bool(_TITLE.search(text))
 
-    def printed(self, text: str, where: str) -> Output:
+    def printed(self, text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
         titles = _TITLE.findall(text)
         if len(titles) != 1:
-            raise UserError(
-                f"{len(titles)} outputs of the OSU micro-benchmarks", where=where,
-                allowed="one of one run",
-            )  # fmt: skip
+            problem = f"{len(titles)} outputs of the OSU micro-benchmarks"
+            raise UserError(problem, where=where, allowed="one of one run")
         title, version = titles[0]
         after = text[text.index(title) :].splitlines()[1:]
         comments = [line.lstrip("# ").strip() for line in after if line.startswith("#")]
         heads = [line for line in comments if _is_head(line)]
+        columns = _columns(heads[0]) if heads else []
         lines = [line.split() for line in after if _ROW.match(line)]
-        if problem := _problem(after, heads, lines, text):
+        odd = [line for line in after if line[:1].isdigit() and not _ROW.match(line)]
+        problem = ""
+        if len(heads) != 1:
+            problem = f"{len(heads)} lines name columns, instead of one"
+        elif not columns:
+            problem = f"no column of {heads[0]!r} is a result that is known here"
+        elif _WRONG.search("\n".join(after)):
+            problem = "a message did not arrive as it was sent"
+        elif odd:
+            problem = f"{odd[0]!r} is no line of numbers"
+        elif not lines:
+            problem = "the output ends before its first number"
+        elif not text.endswith("\n"):
+            problem = "the last line has no end"
+        if problem:
             raise UserError(problem, where=where, action=LEAVE_OUT)
-        columns = _columns(heads[0])
-        name = re.sub(r"\b(?:OSU|MPI|Test)\b", "", title)
+        name = re.sub(r"\b(?:OSU|MPI|Test)\b", "", title).lower()
         numbers = []
         for line in lines:
-            if len(line) <= columns[-1].place:
+            if len(line) <= columns[-1][0]:
                 raise UserError(f"a line of {len(line)} numbers", where=where, allowed=heads[0])
-            size = f"bytes={line[0]}" if heads[0].startswith("Size") else ""
-            case = as_name("osu", name.lower(), size)
+            case = as_name("osu", name, f"bytes={line[0]}" if heads[0].startswith("Size") else "")
             for place, metric, unit in columns:
-                numbers.append(Printed(case, metric, float(line[place]), unit, _better(unit)))
+                better = "higher" if unit.endswith(("/s", "%")) else "lower"
+                numbers.append(Printed(case, metric, float(line[place]), unit, better))
         settings = {"version": version} if version else {}
-        return Output(numbers, settings | _settings(comments, heads[0]))
+        return numbers, settings | _settings(comments[: comments.index(heads[0])])
 
 
 def _is_head(line: str) -> bool:
     """Whether a line names columns and nothing else; at least one of them is a result."""
     names = re.split(r" {2,}", line)
-    known = [bool(_COLUMN.fullmatch(name)) for name in names]
-    others = [bool(_OTHERS.fullmatch(name)) for name in names]
-    return any(known) and all(a or b for a, b in zip(known, others, strict=True))
+    results = [name for name in names if _COLUMN.fullmatch(name)]
+    return bool(results) and all(name in results or _OTHERS.fullmatch(name) for name in names)
 
 
-def _columns(head: str) -> list[_Column]:
-    """The columns of numbers that are results, with their place in a line."""
+def _columns(head: str) -> list[tuple[int, str, str]]:
+    """The columns of numbers that are results: place in a line, metric and unit."""
     columns = []
     for place, text in enumerate(re.split(r" {2,}", head)):
-        match = _COLUMN.fullmatch(text)
-        if match:
+        if match := _COLUMN.fullmatch(text):
             name, unit = _RATES.get(match["rate"] or "", (match["name"], match["unit"]))
             if name and not name.startswith(_LEFT_OUT):
-                columns.append(_Column(place, as_metric(name.removeprefix("Avg ").lower()), unit))
+                columns.append((place, as_metric(name.removeprefix("Avg ").lower()), unit))
     return columns
 
 
-def _settings(comments: list[str], head: str) -> dict[str, str]:
+def _settings(comments: list[str]) -> dict[str, str]:
     """What the lines before the columns say of how it ran; where memory lies is no setting."""
     settings: dict[str, str] = {}
-    for line in comments[: comments.index(head)]:
-        if _PLACE.search(line):
-            continue
-        bracketed = _BRACKETED.findall(line)
+    for line in comments:
         name, colon, value = line.partition(": ")
-        settings |= dict(bracketed or [(name, value) if colon else ("buffers", line)])
+        if not _PLACE.search(line):
+            alone = [(name, value) if colon else ("buffers", line)]
+            settings |= dict(_BRACKETED.findall(line) or alone)
     return settings
-
-
-def _problem(after: list[str], heads: list[str], lines: list[list[str]], text: str) -> str:
-    """Why this is not one whole run that ended well; empty if it is."""
-    if len(heads) != 1:
-        return f"{len(heads)} lines name columns, instead of one"
-    if not _columns(heads[0]):
-        return f"no column of {heads[0]!r} is a result that is known here"
-    if _WRONG.search("\n".join(after)):
-        return "a message did not arrive as it was sent"
-    odd = [line for line in after if line[:1].isdigit() and not _ROW.match(line)]
-    if odd:
-        return f"{odd[0]!r} is no line of numbers"
-    if not lines:
-        return "the output ends before its first number"
-    return "" if text.endswith("\n") else "the last line has no end"
-
-
-def _better(unit: str) -> str:
-    return "higher" if unit.endswith(("/s", "%")) else "lower"
 
 
 CONVERTER = Osu()

@@ -14,7 +14,16 @@ from typing import Any
 import msgspec
 
 from parity.core.errors import UserError
-from parity.imports.rows import Converter, Options, Row, as_metric, as_name, number_of, report_of
+from parity.imports.rows import (
+    LOST,
+    Converter,
+    Options,
+    Row,
+    as_metric,
+    as_name,
+    number_of,
+    report_of,
+)
 
 SUMMARY = "summary::"
 _DIRECTIONS = {"LOWER": "lower", "HIGHER": "higher"}
@@ -70,22 +79,16 @@ class Ramble(Converter):
             for row in _rows(experiment, options, f"{path}: experiments[{number}]")
         ]
         # A lost one does not say which contexts it would have had: it is lost in all of them.
-        cases: dict[str, dict[str, Row]] = {}
+        contexts: dict[str, dict[str, Row]] = {}
         for row in rows:
             if row.metric:
-                cases.setdefault(row.told[0].partition("\0")[0], {})[row.case] = row
-        return [
-            each
-            for row in rows
-            for each in (
-                [row]
-                if row.metric
-                else [
-                    row._replace(case=like.case, told=(like.told[0], row.told[1]))
-                    for like in cases.get(row.told[0], {row.case: row}).values()
-                ]
-            )
-        ]
+                contexts.setdefault(row.told[0].partition("\0")[0], {})[row.case] = row
+        whole = []
+        for row in rows:
+            alike = {} if row.metric else contexts.get(row.told[0], {})
+            for like in (alike or {row.case: row}).values():
+                whole.append(row._replace(case=like.case, told=(like.told[0], row.told[1])))
+        return whole
 
 
 def _rows(experiment: _Experiment, options: Options, where: str) -> list[Row]:
@@ -96,32 +99,22 @@ def _rows(experiment: _Experiment, options: Options, where: str) -> list[Row]:
         for figure in context.foms
         if not figure.origin_type.startswith(SUMMARY) and number_of(figure.value) is not None
     ]
-    variables = experiment.variables or {}
     if not figures and (number_of(experiment.repeats) or experiment.status == "SUCCESS"):
         # It sums up others, or all that it says is in words.
         return []
-    if options.arm not in variables:
-        raise UserError(
-            f"{experiment.name} has no variable {options.arm}",
-            where=f"{where}: RAMBLE_VARIABLES",
-            allowed=", ".join(sorted(variables)) or "a variable whose values are the arms",
-            action="name it by --arm",
-        )
+    variables = experiment.variables or {}
+    arm = options.arm_in(variables, experiment.name, f"{where}: RAMBLE_VARIABLES")
     repeat = number_of(variables.get("repeat_index")) or 0
-    workload, arm = experiment.simplified_workload_namespace, str(variables[options.arm])
+    workload = experiment.simplified_workload_namespace
     nodes = "" if experiment.n_nodes is None else f"nodes={experiment.n_nodes}"
     lost = Row(
         block=f"{repeat:g}" if repeat else "",
         case=as_name(workload, nodes),
         arm=as_name(arm),
-        metric="",
-        value=None,
-        unit="1",
-        better="",
-        valid=False,
         source=experiment.name,
         where=where,
         told=(f"{workload} {nodes}", arm),
+        **LOST,
     )
     # Two that measure may call their figures alike: then who does is part of the name.
     origins = Counter((context, figure.name) for context, figure in figures)
@@ -129,7 +122,6 @@ def _rows(experiment: _Experiment, options: Options, where: str) -> list[Row]:
     for context, figure in figures:
         several = origins[context, figure.name] > 1
         metric = as_metric(f"{figure.name} {figure.origin}" if several else figure.name)
-        unit = figure.units or ""
         kind = figure.fom_type if isinstance(figure.fom_type, dict) else {}
         told = _DIRECTIONS.get(str(kind.get("better_direction")), "")
         part = "" if context == "null" else context
@@ -138,8 +130,8 @@ def _rows(experiment: _Experiment, options: Options, where: str) -> list[Row]:
                 case=as_name(workload, nodes, part),
                 metric=metric,
                 value=number_of(figure.value),
-                unit=unit or "1",
-                better=options.direction(metric, unit, told),
+                unit=figure.units or "1",
+                better=options.direction(metric, figure.units or "", told),
                 valid=experiment.status == "SUCCESS",
                 where=f"{where}: {figure.name}",
                 told=(f"{workload} {nodes}" + (f"\0{part}" if part else ""), arm),

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from parity.core.errors import UserError
-from parity.imports.rows import Converter, Options, Row, as_name, number_of, report_of
+from parity.imports.rows import LOST, Converter, Options, Row, as_name, number_of, report_of
 
 # A display name is `name %parameter=value %.repeat_no=0 ~partition+environment …`.
 _NEXT = re.compile(r"\s+(?=[%~/@])")
@@ -37,7 +37,6 @@ class _Test(msgspec.Struct):
 
 class _Run(msgspec.Struct):
     testcases: list[_Test] = []
-    run_index: int | None = None
 
 
 class _Session(msgspec.Struct):
@@ -63,23 +62,16 @@ class ReFrame(Converter):
         report = report_of(path, _Report)
         version = str(report.session_info.data_version)
         if not report.runs or not version.startswith("4"):
-            raise UserError(
-                f"this is no run report of data version 4: {version or 'no version'}",
-                where=str(path),
-            )
-        return [
-            row
-            for again, run in enumerate(report.runs)
-            for number, test in enumerate(run.testcases)
-            # What tests stand on, such as a build, is no measurement.
-            if not test.fixture
-            for row in _rows(
-                test,
-                str(again) if len(report.runs) > 1 else "",
-                options,
-                f"{path}: runs[{again}].testcases[{number}]",
-            )
-        ]
+            problem = f"this is no run report of data version 4: {version or 'no version'}"
+            raise UserError(problem, where=str(path))
+        rows = []
+        for again, run in enumerate(report.runs):
+            for number, test in enumerate(run.testcases):
+                # What tests stand on, such as a build, is no measurement.
+                if not test.fixture:
+                    where = f"{path}: runs[{again}].testcases[{number}]"
+                    rows += _rows(test, str(again) if len(report.runs) > 1 else "", options, where)
+        return rows
 
 
 def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
@@ -88,35 +80,28 @@ def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
     pairs = [word[1:].partition("=") for word in words if word.startswith("%")]
     parameters = {key: value for key, _, value in pairs}
     repetition = parameters.pop(_REPETITION, "")
-    if options.arm not in parameters:
-        raise UserError(
-            f"{test.display_name} has no parameter {options.arm}",
-            where=where,
-            allowed=", ".join(parameters) or "a parameter of the test, which is the arm",
-            action="name it by --arm",
-        )
-    arm = parameters.pop(options.arm)
-    levels = [f"{key}={value}" for key, value in parameters.items()]
+    arm = options.arm_in(parameters, test.display_name, where)
+    levels = [f"{key}={value}" for key, value in parameters.items() if key != options.arm]
     places = [p for p in (test.system, test.partition, test.environ) if p and p not in _DEFAULTS]
+    again = again or ("0" if repetition else "")
     lost = Row(
-        block=".".join(filter(None, (again or ("0" if repetition else ""), repetition))),
+        block=".".join(filter(None, (again, repetition))),
         case=as_name(name, *levels, *places),
         arm=as_name(arm),
-        metric="",
-        value=None,
-        unit="1",
-        better="",
-        valid=False,
         source=test.unique_name or name,
         where=where,
         told=(" ".join([name, *levels, *places]), arm),
+        **LOST,
     )
     rows = []
     for key, numbers in (test.perfvalues or {}).items():
         metric = key.rpartition(":")[2]
-        value, _, lower, upper, unit = (*numbers, *[None] * 5)[:5]
+        value, reference, lower, upper, unit = (*numbers, *[None] * 5)[:5]
         unit = str(unit or "1")
-        told = _told(lower, upper) if len(numbers) > 1 and numbers[1] else ""
+        # A reference with one bound tells by it which way is better.
+        told = ""
+        if reference and (lower is None) != (upper is None):
+            told = "lower" if lower is None else "higher"
         rows.append(
             lost._replace(
                 metric=metric,
@@ -128,13 +113,6 @@ def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
             )
         )
     return rows or [lost]
-
-
-def _told(lower: float | None, upper: float | None) -> str:
-    """Which way is better by the one bound that a reference has; empty if it has none or both."""
-    if (lower is None) == (upper is None):
-        return ""
-    return "lower" if lower is None else "higher"
 
 
 CONVERTER = ReFrame()

@@ -37,12 +37,13 @@ class Row(NamedTuple):
         metric: empty where the run left no number at all; it is then not valid.
         value: a finite number not below zero; None where this one number is lost.
         better: `lower` or `higher`.
-        valid: whether the run counts, as whoever measured says.
         source: where the number is from, in their words.
         raw: a file that holds the run's output; empty for none.
         where: the file and line of the row, for messages.
         told: case and arm in the words of the form, of which `case` and `arm` were made.
-        settings: what the run's output says of how it ran, by name.
+        settings: what the run's output says of how it ran: runs that differ in one are no
+            repetitions of each other.
+        repetition: of its run without a block, which is compared with nothing (`checked`).
     """
 
     block: str
@@ -58,21 +59,20 @@ class Row(NamedTuple):
     where: str = ""
     told: tuple[str, str] = ("", "")
     settings: tuple[tuple[str, str], ...] = ()
+    repetition: int = 0
 
     @property
-    def run(self) -> tuple[str, str, str]:
-        """Block, case and arm."""
-        return self.block, self.case, self.arm
+    def run(self) -> tuple[str, str, str, int]:
+        return self.block, self.case, self.arm, self.repetition
+
+
+# Of a run that left no number.
+LOST: Mapping[str, Any] = {"metric": "", "value": None, "unit": "1", "better": "", "valid": False}
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a form does not say of itself.
-
-    Attributes:
-        arm: the parameter or variable whose values are the arms.
-        better: the direction of metrics by name, where the form does not tell it.
-    """
+    """What a form does not say: which parameter's values are the arms, and directions by metric."""
 
     arm: str = "arm"
     better: Mapping[str, str] = field(default_factory=dict)
@@ -85,15 +85,25 @@ class Options:
         """
         if known := self.better.get(metric, told):
             return known
-        if unit.lower() in _TIMES:
-            return "lower"
-        if unit.lower().endswith("/s"):
-            return "higher"
+        if unit.lower() in _TIMES or unit.lower().endswith("/s"):
+            return "lower" if unit.lower() in _TIMES else "higher"
         raise UserError(
             f"nothing says which way {metric} in {unit or 'no unit'} is better",
             allowed=", ".join(DIRECTIONS),
             action=f"say --better {metric}=lower or --better {metric}=higher",
         )
+
+    def arm_in(self, parameters: Mapping[str, Any], run: str, where: str) -> str:
+        """The arm of a run by its parameters or variables; raises UserError if they lack it."""
+        if self.arm not in parameters:
+            raise UserError(
+                f"{run} has no {self.arm}",
+                where=where,
+                allowed=", ".join(parameters)
+                or "a parameter or variable whose values are the arms",
+                action="name it by --arm",
+            )
+        return str(parameters[self.arm])
 
 
 class Converter(ABC):
@@ -101,7 +111,6 @@ class Converter(ABC):
 
     Attributes:
         name: as people choose it.
-        title: what the form is called.
         may_lack: whether a run without some number counts for its others, as where a tool could
             not find it; else it is a mistake of who wrote the file.
     """
@@ -124,11 +133,7 @@ class Converter(ABC):
 
 
 def text_of(path: Path) -> str:
-    """The text of somebody's file: without a mark of its byte order, lines ended as here.
-
-    Raises:
-        UserError: it cannot be read as text, or is larger than `LARGEST`.
-    """
+    """The text of somebody's file, its lines ended as here; raises UserError as `read_input`."""
     return read_input(path, LARGEST).replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -142,9 +147,9 @@ def report_of(path: Path, kind: type[D]) -> D:
         content: Any = json.loads(text_of(path))
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
-        said, _, place = str(error).partition(" - at `")
+        problem, _, place = str(error).partition(" - at `")
         raise UserError(
-            f"this is no report of this form: {said}",
+            f"this is no report of this form: {problem}",
             where=f"{path}: {place.strip('`$.')}" if place else str(path),
             action="export it anew, or give the numbers as a table (CSV)",
         ) from None
@@ -163,9 +168,8 @@ def number_of(value: object) -> float | None:
 
 def as_name(*parts: object) -> str:
     """Parts of any text as one name."""
-    return "-".join(
-        filter(None, (re.sub(r"[^A-Za-z0-9._+=]+", "-", str(part)).strip("-") for part in parts))
-    )
+    plain = (re.sub(r"[^A-Za-z0-9._+=]+", "-", str(part)).strip("-") for part in parts)
+    return "-".join(filter(None, plain))
 
 
 def as_metric(name: str) -> str:
@@ -176,7 +180,8 @@ def as_metric(name: str) -> str:
 def checked(rows: Sequence[Row], may_lack: bool = False) -> list[Row]:
     """The rows from which a dataset follows: each run of a case with all of its metrics.
 
-    What a run that is not valid did not leave is filled in, so that it counts as lost.
+    What a run that is not valid did not leave is filled in, so that it counts as lost. Without a
+    block each repetition is a run of its own.
 
     Args:
         may_lack: as of the converter that made them.
@@ -186,60 +191,80 @@ def checked(rows: Sequence[Row], may_lack: bool = False) -> list[Row]:
             number comes twice; a metric changes its unit or direction; two things go by one
             name; no run of a case left a number.
     """
-    of_metric: dict[tuple[str, str], Row] = {}
-    words: dict[tuple[str, str], Row] = {}
+    models: dict[str, dict[str, Row]] = {}
+    first_of_name: dict[tuple[str, str], Row] = {}
     runs: dict[tuple[str, str, str, int], dict[str, Row]] = {}
-    seen = Counter[tuple[Any, ...]]()
+    repetitions = Counter[tuple[Any, ...]]()
     for row in rows:
         _refuse_cells(row)
-        _refuse_two_of_one_name(words, row)
-        if row.metric:
-            known = of_metric.setdefault((row.case, row.metric), row)
-            if (known.unit, known.better) != (row.unit, row.better):
+        for place, (what, name) in enumerate((("case", row.case), ("arm", row.arm))):
+            told = first_of_name.setdefault((what, name), row).told[place]
+            if told != row.told[place]:
+                words = f"{shown(told)} and {shown(row.told[place])}"
                 raise UserError(
-                    f"{row.metric} of {row.case} is in {row.unit}, {row.better} is better; before,"
-                    f" it was in {known.unit}, {known.better} is better",
+                    f"two {what}s would be called {name}: {words}",
                     where=row.where,
+                    action="name them apart by letters, digits or . + = _",
                 )
-        # Without a block each repetition is a run of its own.
-        again = 0 if row.block else seen[row[:4]]
-        seen[row[:4]] += 1
-        of_run = runs.setdefault((*row.run, again), {})
-        if row.metric in of_run:
+        of_case = models.setdefault(row.case, {})
+        model = of_case.setdefault(row.metric, row) if row.metric else row
+        if (model.unit, model.better) != (row.unit, row.better):
+            raise UserError(
+                f"{row.metric} of {row.case} is in {row.unit}, {row.better} is better; before,"
+                f" it was in {model.unit}, {model.better} is better",
+                where=row.where,
+            )
+        row = row._replace(repetition=0 if row.block else repetitions[row[:4]])
+        repetitions[row[:4]] += 1
+        other = runs.setdefault(row.run, {}).setdefault(row.metric, row)
+        if other is not row:
             raise UserError(
                 f"{row.metric or 'a lost run'} of {row.case} in {row.arm} comes twice in block "
                 f"{row.block}",
-                where=f"{of_run[row.metric].where} and {row.where}",
+                where=f"{other.where} and {row.where}",
                 action="give each repetition a block of its own, or leave the blocks away",
             )
-        of_run[row.metric] = row
-    _refuse_too_little(rows, of_metric)
-    for held in runs.values():
-        _refuse_files_of_one_name(held.values())
-    return [row for held in runs.values() for row in _whole(held, of_metric, may_lack)]
+    arms = dict.fromkeys(row.arm for row in rows)
+    if len(arms) < 2:
+        raise UserError(
+            f"there is nothing to compare: {'no row' if not arms else f'one arm, {min(arms)}'}",
+            allowed="at least two arms",
+        )
+    if empty := min((case for case, metrics in models.items() if not metrics), default=""):
+        where = next(row.where for row in rows if row.case == empty)
+        raise UserError(f"no run of {empty} left a number", where=where)
+    return [row for run in runs.values() for row in _whole(run, models, may_lack)]
 
 
 def _whole(
-    held: Mapping[str, Row], of_metric: Mapping[tuple[str, str], Row], may_lack: bool
+    run: Mapping[str, Row], models: Mapping[str, Mapping[str, Row]], may_lack: bool
 ) -> list[Row]:
     """The rows of a run; those that a lost one did not leave are filled in."""
-    one = next(iter(held.values()))
-    metrics = [metric for case, metric in of_metric if case == one.case]
-    valid = all(row.valid for row in held.values())
-    valid = valid and any(row.value is not None for row in held.values())
-    lacking = [metric for metric in metrics if metric not in held]
+    one = next(iter(run.values()))
+    files: dict[str, str] = {}
+    for row in run.values():
+        # A run keeps its files by their names.
+        if row.raw and files.setdefault(Path(row.raw).name, row.raw) != row.raw:
+            raise UserError(
+                f"two files of one run are called {Path(row.raw).name}",
+                where=row.where,
+                action="give each another name",
+            )
+    valid = all(row.valid for row in run.values())
+    valid = valid and any(row.value is not None for row in run.values())
+    lacking = [metric for metric in models[one.case] if metric not in run]
     if lacking and valid and not may_lack:
         raise UserError(
             f"{one.case} in {one.arm}, block {one.block or 'none'}, lacks {', '.join(lacking)}",
             where=one.where,
             action="give every run of a case the same metrics; mark a lost run as not valid",
         )
-    made = []
-    for metric in metrics:
-        model = of_metric[one.case, metric]
-        row = held.get(metric, one._replace(metric=metric, value=None))
-        made.append(row._replace(unit=model.unit, better=model.better, valid=valid))
-    return made
+    return [
+        run.get(metric, one._replace(metric=metric, value=None))._replace(
+            unit=model.unit, better=model.better, valid=valid
+        )
+        for metric, model in models[one.case].items()
+    ]
 
 
 def _refuse_cells(row: Row) -> None:
@@ -247,67 +272,20 @@ def _refuse_cells(row: Row) -> None:
     refuse_name(row.arm, f"{row.where}, arm")
     if row.metric or row.valid:
         refuse_name(row.metric, f"{row.where}, metric", _METRIC)
+    problem = allowed = ""
     for name, text in (("block", row.block), ("source", row.source), ("unit", row.unit)):
         # They become lines of a run's output, and no line may be another's.
         if CONTROL.search(text) or text.splitlines() not in ([], [text]):
-            raise UserError(f"{name} is {shown(text)}: not one line of text", where=row.where)
+            problem = f"{name} is {shown(text)}: not one line of text"
     if row.value is not None and not 0 <= row.value < math.inf:
-        raise UserError(f"value is {row.value}, not a number from 0 on", where=row.where)
-    if not row.metric:
-        return
-    if not _UNIT.fullmatch(row.unit):
-        raise UserError(
-            f"unit is {shown(row.unit)}",
-            where=row.where,
-            allowed="at most 30 letters, digits and / ^ * . % µ ( ) -; 1 for none",
-        )
-    if row.better not in DIRECTIONS:
-        raise UserError(
-            f"better is {shown(row.better)}", where=row.where, allowed=", ".join(DIRECTIONS)
-        )
-
-
-def _refuse_two_of_one_name(words: dict[tuple[str, str], Row], row: Row) -> None:
-    """Refuse two cases, or arms, that became one where signs were taken out of their names."""
-    for what, name, told in zip(("case", "arm"), (row.case, row.arm), row.told, strict=True):
-        known = words.setdefault((what, name), row).told[what == "arm"]
-        if known != told:
-            raise UserError(
-                f"two {what}s would be called {name}: {shown(known)} and {shown(told)}",
-                where=row.where,
-                action="name them apart by letters, digits or . + = _",
-            )
-
-
-def _refuse_too_little(rows: Sequence[Row], of_metric: Mapping[tuple[str, str], Row]) -> None:
-    arms = dict.fromkeys(row.arm for row in rows)
-    if len(arms) < 2:
-        raise UserError(
-            f"there is nothing to compare: {'no row' if not arms else f'one arm, {min(arms)}'}",
-            allowed="at least two arms",
-        )
-    if empty := sorted({row.case for row in rows} - {case for case, _ in of_metric}):
-        raise UserError(
-            f"no run of {empty[0]} left a number",
-            where=next(row.where for row in rows if row.case == empty[0]),
-        )
-
-
-def _refuse_files_of_one_name(rows: Iterable[Row]) -> None:
-    """A run keeps its files by their names, so no two may have the same."""
-    names: dict[str, str] = {}
-    for row in rows:
-        if row.raw and names.setdefault(Path(row.raw).name, row.raw) != row.raw:
-            raise UserError(
-                f"two files of one run are called {Path(row.raw).name}",
-                where=row.where,
-                action="give each another name",
-            )
-
-
-def lacking_numbers(rows: Iterable[Row]) -> set[tuple[str, str]]:
-    """Case and metric of the numbers that some run which counts did not leave."""
-    return {(row.case, row.metric) for row in rows if row.value is None and row.valid}
+        problem = problem or f"value is {row.value}, not a number from 0 on"
+    if row.metric and not problem and not _UNIT.fullmatch(row.unit):
+        problem = f"unit is {shown(row.unit)}"
+        allowed = "at most 30 letters, digits and / ^ * . % µ ( ) -; 1 for none"
+    elif row.metric and not problem and row.better not in DIRECTIONS:
+        problem, allowed = f"better is {shown(row.better)}", ", ".join(DIRECTIONS)
+    if problem:
+        raise UserError(problem, where=row.where, allowed=allowed)
 
 
 _RUN = re.compile(r"(?P<arm>[A-Za-z0-9][A-Za-z0-9._+=-]*)-(?P<block>[A-Za-z0-9.]+)")
@@ -327,24 +305,12 @@ class Printed(NamedTuple):
     better: str = ""
 
 
-class Output(NamedTuple):
-    """What one whole run printed.
-
-    Attributes:
-        settings: what its head says of how it ran, by name: runs that differ in one are no
-            repetitions of each other.
-    """
-
-    numbers: Sequence[Printed]
-    settings: dict[str, str]
-
-
 class TextConverter(Converter):
     """A program's own text. Its version is any, and nothing says that its ranks were one world."""
 
     @abstractmethod
-    def printed(self, text: str, where: str) -> Output:
-        """The numbers of one whole run.
+    def printed(self, text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
+        """The numbers of one whole run, and what its head says of how it ran (`Row.settings`).
 
         Raises:
             UserError: the text is not that of one run that ended well.
@@ -352,20 +318,24 @@ class TextConverter(Converter):
 
     def rows(self, path: Path, options: Options) -> list[Row]:
         """The numbers of a run; its arm and block are in the file's name."""
+        where = str(path)
         named = _RUN.fullmatch(path.stem)
         if not named:
             raise UserError(
                 f"{path.name!r} does not say of which run this is",
-                where=str(path),
+                where=where,
                 allowed="<arm>-<block>.txt, such as podman-1.txt, or a table (CSV)",
                 action="rename the file: what was measured together has the same block",
             )
         text = text_of(path)
         if death := death_in(text):
-            raise UserError(
-                f"the run did not end well: {shown(death)}", where=str(path), action=LEAVE_OUT
-            )
-        output = self.printed(unlabelled(text), str(path))
+            problem = f"the run did not end well: {shown(death)}"
+            raise UserError(problem, where=where, action=LEAVE_OUT)
+        # Where only one rank printed, its number before each line is left away.
+        labels = [_LABEL.match(line) for line in text.splitlines() if line.strip()]
+        if len({label and label[1] for label in labels} | {None}) == 2 and all(labels):
+            text = _LABEL.sub("", text)
+        numbers, settings = self.printed(text, where)
         return [
             Row(
                 block=named["block"],
@@ -376,20 +346,12 @@ class TextConverter(Converter):
                 unit=number.unit,
                 better=options.direction(number.metric, number.unit, number.better),
                 source=self.title,
-                raw=str(path),
-                where=str(path),
-                settings=tuple(output.settings.items()),
+                raw=where,
+                where=where,
+                settings=tuple(settings.items()),
             )
-            for number in output.numbers
+            for number in numbers
         ]
-
-
-def unlabelled(text: str) -> str:
-    """The text without the number of its rank before each line, where only one rank printed."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    labels = {found[1] for line in lines if (found := _LABEL.match(line))}
-    all_labelled = lines and all(_LABEL.match(line) for line in lines)
-    return _LABEL.sub("", text) if all_labelled and len(labels) == 1 else text
 
 
 def refuse_unlike(rows: Iterable[Row]) -> None:
@@ -404,24 +366,19 @@ def refuse_unlike(rows: Iterable[Row]) -> None:
     for row in rows:
         cases.setdefault(row.raw, set()).add(row.case)
         settings[row.raw] = dict(row.settings)
-    every, alike = (
-        set().union(*cases.values()),
-        "import runs that differ each as a study of its own",
-    )
-    first, told = next(iter(settings.items()), ("", {}))
-    for file, own in settings.items():
-        for name in sorted(told.keys() | own.keys()):
-            one, other = own.get(name, "not said"), told.get(name, "not said")
-            if one != other:
-                raise UserError(
-                    f"{name}: {shown(one)}, but {shown(other)} in {Path(first).name}",
-                    where=file,
-                    action=alike,
-                )
-    for file, held in cases.items():
-        if lacking := sorted(every - held):
-            raise UserError(
-                f"{lacking[0]} is not in this text ({len(lacking)} lacking), but in another",
-                where=file,
-                action=alike,
-            )
+    first = next(iter(settings), "")
+    unlike = [
+        (file, f"{name}: {shown(one)}, but {shown(other)} in {Path(first).name}")
+        for file, own in settings.items()
+        for name in sorted(settings[first].keys() | own.keys())
+        for one, other in [(own.get(name, "not said"), settings[first].get(name, "not said"))]
+        if one != other
+    ]
+    for file, of_file in cases.items():
+        if lacking := sorted(set().union(*cases.values()) - of_file):
+            others = f"({len(lacking)} lacking), but in another"
+            unlike.append((file, f"{lacking[0]} is not in this text {others}"))
+    if unlike:
+        file, problem = unlike[0]
+        action = "import runs that differ each as a study of its own"
+        raise UserError(problem, where=file, action=action)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from parity.core.errors import UserError, shown
 from parity.core.files import finite, read_rows, row_of
@@ -34,52 +35,39 @@ class Table(Converter):
                 allowed=f"1 to {MOST_ROWS}",
                 action="import each benchmark as a study of its own",
             )
-        return [_row(path, row, row_of(path, index)) for index, row in enumerate(given)]
+        rows = []
+        for index, cells in enumerate(given):
+            where = row_of(path, index)
+            raw, valid = cells.get("raw", ""), cells.get("valid", "").lower()
+            if valid not in _VALID:
+                known = ", ".join(filter(None, _VALID))
+                raise UserError(f"valid is {shown(valid)}", where=where, allowed=known)
+            if raw:
+                _refuse_elsewhere(path.parent.resolve(), raw, f"{where}: raw")
+            # A lost run needs no number.
+            needs_value = _VALID[valid] or cells["value"]
+            parsed: dict[str, Any] = {
+                "value": finite(cells["value"], "value", where) if needs_value else 0.0,
+                "unit": cells["unit"] or "1",
+                "valid": _VALID[valid],
+                "raw": str(path.parent / raw) if raw else "",
+            }
+            rows.append(Row(**{"block": "", **cells, **parsed, "where": where}))
+        return rows
 
 
-def _row(path: Path, row: dict[str, str], where: str) -> Row:
-    valid = row.get("valid", "").lower()
-    if valid not in _VALID:
-        raise UserError(
-            f"valid is {shown(valid)}", where=where, allowed=", ".join(filter(None, _VALID))
-        )
-    raw = row.get("raw", "")
-    file = _beside(path, raw, where) if raw else None
-    # A lost run needs no number.
-    value = finite(row["value"], "value", where) if _VALID[valid] or row["value"] else 0.0
-    return Row(
-        block=row.get("block", ""),
-        case=row["case"],
-        arm=row["arm"],
-        metric=row["metric"],
-        better=row["better"],
-        unit=row["unit"] or "1",
-        value=value,
-        valid=_VALID[valid],
-        source=row.get("source", ""),
-        raw=str(file or ""),
-        where=where,
-    )
-
-
-def _beside(path: Path, raw: str, where: str) -> Path:
-    """The file that a cell names, below the table's folder and reached by no link.
-
-    Raises:
-        UserError: it lies elsewhere, or is no regular file.
-    """
-    folder = path.parent.resolve()
+def _refuse_elsewhere(folder: Path, raw: str, where: str) -> None:
+    """Refuse a file that is not below the table's folder, or reached by a link."""
     file = folder / raw
     if not file.is_relative_to(folder) or file.resolve() != file:
         raise UserError(
             f"{shown(raw)} is not below the folder of the table",
-            where=f"{where}: raw",
+            where=where,
             allowed="a path from the table's folder on, without .. and links",
             action="copy the file beside the table",
         )
     if not file.is_file():
-        raise UserError(f"there is no such file: {shown(raw)}", where=f"{where}: raw")
-    return path.parent / raw
+        raise UserError(f"there is no such file: {shown(raw)}", where=where)
 
 
 CONVERTER = Table()
