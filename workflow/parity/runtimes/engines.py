@@ -17,7 +17,7 @@ from typing import ClassVar
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.runtimes.limits import CpuLimit, engine_words
-from parity.runtimes.model import Arm, Launch, Look, probed, store_name
+from parity.runtimes.model import Arm, Launch, Look, absent, probed, store_name
 from parity.runtimes.namespaces import no_user_namespaces
 
 # No network of its own making: runs use the host's, and the daemon leaves the host's
@@ -26,28 +26,61 @@ DAEMON = ("dockerd", "--bridge=none", "--iptables=false", "--ip-masq=false")
 DAEMON_LOG = Path("/var/log/parity-dockerd.log")
 DAEMON_PID = Path("/var/run/docker.pid")
 _START_SECONDS = 30
+_MOST_PROCESSES = Path("/proc/sys/kernel/pid_max")
 
 
-def _volumes_and_words(launch: Launch, inner: Sequence[str]) -> list[str]:
-    """The end of either engine's `run`: folders of the host, limits, image, what runs inside."""
-    return [
-        "--volume=/dev/shm:/dev/shm",
-        f"--volume={launch.scratch}:{launch.scratch}",
-        *(f"--volume={path}:{path}:ro" for path in launch.binds),
-        *launch.limits,
-        launch.location,
-        *inner,
-    ]
+class Engine(Arm):
+    """What the engines share: an image in a store, run by its id; a name for each container.
+
+    The output goes to the runner alone: without `--log-driver=none` the engine keeps a copy. A
+    writable container has a layer of its own, an overlay on the store's disk, which ends with it.
+
+    Attributes:
+        engine: the program, and its words before those of its command.
+        store: where skopeo puts the image, before its name.
+    """
+
+    converter = ("skopeo", "--version")
+    engine: ClassVar[tuple[str, ...]]
+    store: ClassVar[str]
+
+    def _run(self, *own: str, launch: Launch, inner: Sequence[str]) -> list[str]:
+        """`run` with the engine's own options."""
+        return [
+            *(*self.engine, "run", "--rm", f"--name={launch.name}", "--pull=never"),
+            *("--log-driver=none", "--network=host", *own, "--volume=/dev/shm:/dev/shm"),
+            f"--volume={launch.scratch}:{launch.scratch}",
+            *(f"--volume={path}:{path}:ro" for path in launch.binds),
+            *(*launch.limits, launch.location, *inner),
+        ]
+
+    def limit_words(self, limit: CpuLimit) -> list[str] | None:
+        return engine_words(limit)
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        name = store_name(oci)
+        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"{self.store}{name}"])
+        return _as_digest(output_of(self._inspected("Id", name)))
+
+    def digest(self, location: str) -> str:
+        answered, identity = answer_of(self._inspected("Id", location), seconds=60)
+        return _as_digest(identity) if answered else ""
+
+    def size(self, location: str) -> int:
+        return int(output_of(self._inspected("Size", location)))
+
+    def _inspected(self, field: str, image: str) -> list[str]:
+        return [self.engine[0], "image", "inspect", f"--format={{{{.{field}}}}}", image]
+
+
+def _as_digest(identity: str) -> str:
+    """The id of an image; Podman leaves out what Docker says before it."""
+    return f"sha256:{identity.strip().removeprefix('sha256:')}"
 
 
 @dataclass(frozen=True)
-class Docker(Arm):
-    """`docker run` of the image by its id.
-
-    The output goes to the runner alone: without `--log-driver=none` the daemon keeps a
-    copy. A writable container has a layer of its own, an overlay on the daemon's disk, which ends
-    with it. Capabilities and seccomp profile are Docker's own defaults, as users have them.
-    """
+class Docker(Engine):
+    """`docker run`; capabilities and seccomp profile are Docker's own defaults, as users have."""
 
     name: str = "docker"
     runtime: str = "docker"
@@ -57,47 +90,24 @@ class Docker(Arm):
     isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
     is_writable: bool = False
     packages: ClassVar[tuple[str, ...]] = ("docker.io", "skopeo")
-    converter = ("skopeo", "--version")
     inherits_network = False
+    engine, store = ("docker",), "docker-daemon:"
 
     def probe(self) -> Availability:
         if not is_installed("docker"):
-            return Availability(False, reason="not installed", remedy="apt-get install docker.io")
-        answered, said = answer_of(["docker", "version", "--format={{.Server.Version}}"])
+            return absent("not installed", "apt-get install docker.io")
+        answered, answer = answer_of(["docker", "version", "--format={{.Server.Version}}"])
         if answered:
-            return Availability(True, version=f"Docker {said}")
-        if "permission denied" in said:
+            return Availability(True, version=f"Docker {answer}")
+        if "permission denied" in answer:
             remedy = "as root: usermod -aG docker <user>, then log in again"
-            return Availability(False, reason="no access to the daemon", remedy=remedy)
-        return Availability(
-            False, reason="daemon not running", remedy=f"as root: {' '.join(DAEMON)}"
-        )
+            return absent("no access to the daemon", remedy)
+        return absent("daemon not running", f"as root: {' '.join(DAEMON)}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        return [
-            *("docker", "run", "--rm", f"--name={launch.name}", "--pull=never"),
-            *("--log-driver=none", "--network=host"),
-            *(() if self.is_writable else ("--read-only",)),
-            f"--user={os.getuid()}:{os.getgid()}",
-            *_volumes_and_words(launch, inner),
-        ]
-
-    def limit_words(self, limit: CpuLimit) -> list[str] | None:
-        return engine_words(limit)
-
-    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        name = store_name(oci)
-        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-daemon:{name}"])
-        return output_of(["docker", "image", "inspect", "--format={{.Id}}", name]).strip()
-
-    def digest(self, location: str) -> str:
-        answered, said = answer_of(
-            ["docker", "image", "inspect", "--format={{.Id}}", location], seconds=60
-        )
-        return said if answered else ""
-
-    def size(self, location: str) -> int:
-        return int(output_of(["docker", "image", "inspect", "--format={{.Size}}", location]))
+        kept = () if self.is_writable else ("--read-only",)
+        user = f"--user={os.getuid()}:{os.getgid()}"
+        return self._run(*kept, user, launch=launch, inner=inner)
 
     def cleanup(self, *launches: Launch) -> None:
         answer_of(["docker", "rm", "--force", *(launch.name for launch in launches)], seconds=60)
@@ -135,9 +145,6 @@ def _forget_dead_daemon() -> None:
             DAEMON_PID.unlink()
 
 
-_MOST_PROCESSES = Path("/proc/sys/kernel/pid_max")
-
-
 def ulimits() -> list[str]:
     """Our own hard limits as options.
 
@@ -154,11 +161,13 @@ def ulimits() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Podman(Arm):
-    """`podman run` of the image by its id, with runc: crun refuses mixed cgroup layouts.
+class Podman(Engine):
+    """`podman run` with runc: crun refuses mixed cgroup layouts.
 
-    The container shares the namespaces `shared` with the host; a writable one has a layer of its
-    own, an overlay on the image's disk, which ends with it.
+    Attributes:
+        shared: namespaces that the container shares with the host. Ranks of one node that all
+            have process 1 in namespaces of their own take each other for themselves in Open MPI
+            4's shared memory, and crash.
     """
 
     name: str = "podman"
@@ -170,9 +179,9 @@ class Podman(Arm):
     image_format: str = "podman"
     # It holds the user namespace of an ordinary user's containers.
     lasting = ("catatonit", "podman pause")
-    engine: ClassVar[tuple[str, ...]] = ("podman", "--runtime=runc")
     packages: ClassVar[tuple[str, ...]] = ("podman", "runc", "skopeo", "uidmap")
-    converter = ("skopeo", "--version")
+    engine: ClassVar[tuple[str, ...]] = ("podman", "--runtime=runc")
+    store = "containers-storage:localhost/"
 
     @property
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -180,42 +189,15 @@ class Podman(Arm):
 
     def probe(self) -> Availability:
         if not (is_installed("podman") and is_installed("runc")):
-            return Availability(False, reason="not installed", remedy="apt-get install podman runc")
+            return absent("not installed", "apt-get install podman runc")
         if os.getuid() and (missing := no_user_namespaces()):
             return missing
-        _, version = answer_of(["podman", "--version"])
-        return Availability(True, version=version)
+        return Availability(True, version=answer_of(["podman", "--version"])[1])
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        return [
-            *(*self.engine, "run", "--rm", f"--name={launch.name}", "--pull=never"),
-            *("--log-driver=none", "--network=host"),
-            *(() if self.is_writable else ("--read-only", "--read-only-tmpfs=false")),
-            *(f"--{name}=host" for name in self.shared),
-            *ulimits(),
-            *_volumes_and_words(launch, inner),
-        ]
-
-    def limit_words(self, limit: CpuLimit) -> list[str] | None:
-        return engine_words(limit)
-
-    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        name = f"localhost/{store_name(oci)}"
-        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"containers-storage:{name}"])
-        return f"sha256:{self._inspect(name, '{{.Id}}')}"
-
-    def digest(self, location: str) -> str:
-        answered, said = answer_of(
-            [self.engine[0], "image", "inspect", "--format={{.Id}}", location], seconds=60
-        )
-        return f"sha256:{said.removeprefix('sha256:')}" if answered else ""
-
-    def size(self, location: str) -> int:
-        return int(self._inspect(location, "{{.Size}}"))
-
-    def _inspect(self, image: str, field: str) -> str:
-        words = [self.engine[0], "image", "inspect", f"--format={field}", image]
-        return output_of(words).strip()
+        kept = () if self.is_writable else ("--read-only", "--read-only-tmpfs=false")
+        shared = [f"--{name}=host" for name in self.shared]
+        return self._run(*kept, *shared, *ulimits(), launch=launch, inner=inner)
 
     def cleanup(self, *launches: Launch) -> None:
         names = [launch.name for launch in launches]
@@ -225,10 +207,6 @@ class Podman(Arm):
             if answer_of(words, seconds=60)[0]:
                 return
             time.sleep(pause_seconds)
-
-
-# Ranks of one node that all have process 1 in namespaces of their own take each other for
-# themselves in Open MPI 4's shared memory, and crash; hence the second variant.
 
 
 @dataclass(frozen=True)
@@ -254,7 +232,7 @@ class PodmanHpc(Podman):
             output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-archive:{archive}:{name}"])
             output_of(["podman-hpc", "load", f"--input={archive}"])
         output_of(["podman-hpc", "migrate", name])
-        return f"sha256:{self._inspect(name, '{{.Id}}').removeprefix('sha256:')}"
+        return _as_digest(output_of(self._inspected("Id", name)))
 
 
 ARMS = (

@@ -55,6 +55,10 @@ class Image:
 class Launch:
     """The facts a command line is made from.
 
+    Of a program with ranks there is a container for each; then `name` and `host` hold
+    placeholders that are filled in on the node, and the words that hold them are all that
+    differs between ranks. `state` is shared by the ranks and seen by all nodes.
+
     Attributes:
         name: unique name of this run, `[a-z0-9.@-]+`; names the container where there is one.
         image: the image in the arm's format; None for arms outside of any container.
@@ -68,10 +72,6 @@ class Launch:
             is limited either.
         limits: words of the runtime's own that limit the program (`Arm.limit_words`).
         address: IPv4 address at which a server is to answer; empty for all other programs.
-
-    Of a program with ranks there is a container for each; then `name` and `host` hold
-    placeholders that are filled in on the node, and the words that hold them are all that
-    differs between ranks. `state` is shared by the ranks and seen by all nodes.
     """
 
     name: str
@@ -95,20 +95,6 @@ class Launch:
         return replace(self, name=f"{self.name}-{name}", state=self.state / name)
 
 
-def manifest_digest(oci: Path) -> str:
-    """Digest of the one manifest of an OCI image layout: the head of the chain."""
-    (entry,) = json.loads((oci / "index.json").read_text())["manifests"]
-    return str(entry["digest"])
-
-
-def store_name(oci: Path) -> str:
-    """What an image store calls the image of a layout: `parity:` and digits of its digest.
-
-    All clones on a node share the node's stores, and each may build another image.
-    """
-    return f"parity:{manifest_digest(oci).partition(':')[2][:16]}"
-
-
 class Cpus(NamedTuple):
     """Where a program and what runs beside it are bound; nothing beside it has none."""
 
@@ -123,11 +109,28 @@ class Look(NamedTuple):
     marker: str
 
 
+def manifest_digest(oci: Path) -> str:
+    """Digest of the one manifest of an OCI image layout: the head of the chain."""
+    (entry,) = json.loads((oci / "index.json").read_text())["manifests"]
+    return str(entry["digest"])
+
+
+def store_name(oci: Path) -> str:
+    """What an image store calls the image of a layout: `parity:` and digits of its digest.
+
+    All clones on a node share the node's stores, and each may build another image.
+    """
+    return f"parity:{manifest_digest(oci).partition(':')[2][:16]}"
+
+
+def absent(reason: str, remedy: str = "") -> Availability:
+    """It cannot be used here: why, and what the user can do about it."""
+    return Availability(False, reason=reason, remedy=remedy)
+
+
 def no_root() -> Availability | None:
     """Why what needs root cannot be here; None for root."""
-    if os.getuid():
-        return Availability(False, reason="needs root", remedy="run the study as root")
-    return None
+    return absent("needs root", "run the study as root") if os.getuid() else None
 
 
 def probed(
@@ -145,7 +148,7 @@ def probed(
         called: what is set before the version that the program says of itself.
     """
     if not is_installed(program):
-        return Availability(False, reason="not installed", remedy=remedy)
+        return absent("not installed", remedy)
     problem = next(filter(None, (look() for look in problems)), None)
     return problem or Availability(True, version=f"{called}{answer_of([program, asked])[1]}")
 
@@ -236,26 +239,17 @@ class Arm(ABC):
         return None
 
     def placed(self, asked: tuple[int, ...], node: tuple[int, ...]) -> Cpus:
-        """The CPUs of a run, of those that its program asks for and all of the node.
-
-        Raises:
-            UserError: the node does not have them.
-        """
+        """The CPUs of a run, of those its program asks for and all of the node; or UserError."""
         return Cpus(asked)
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        """Make the arm's image format; return the image's location.
-
-        A directory is nothing but the unpacked image itself.
+        """Make the arm's image format; return the image's location (`Image.location`).
 
         Args:
             oci: an OCI image layout directory that holds the one image, tagged `parity`.
-            rootfs: the same image unpacked into a directory (format `directory`).
+            rootfs: the same image unpacked into a directory: what the format `directory` is.
             destination: path that the image may take (a file or directory of that
                 name); image stores ignore it.
-
-        Returns:
-            The location for `Image.location`.
         """
         if self.image_format == "directory":
             return str(rootfs)
@@ -265,11 +259,9 @@ class Arm(ABC):
         raise TypeError(f"{self.name} runs from no image")
 
     def digest(self, location: str) -> str:
-        """`sha256:…` of the image at `location`, read anew from what is there now.
+        """`sha256:…` of the image at `location` as it is now, or its id in an image store.
 
-        Returns:
-            The digest of the file or directory; image stores answer with the image's
-            id. An empty text when nothing is there.
+        Empty when nothing is there.
         """
         path = Path(location)
         return files.digest(path) if path.exists() else ""

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from parity.core.commands import Availability, answer_of, is_installed, no_fuse
-from parity.runtimes.model import Arm, Launch, Look
+from parity.runtimes.model import Arm, Launch, Look, absent, no_root, probed
 
 # Assembles the root file system inside the new namespaces; its words come as arguments,
 # never as part of the script. /dev and /sys are the host's, /proc is that of the new
 # process namespace, and everything of the image is read-only. An ordinary user's PATH
 # does not lead to chroot.
 ENTER = Path(__file__).with_name("namespaces_enter.sh").read_text(encoding="utf-8")
-
-UNSHARE = ("unshare", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child")
+# Mounts an image in one way for the words alone. Where a program serves its files, that one is
+# a child that ends when it is unmounted, and is waited for.
+MOUNTED = Path(__file__).with_name("mounted.sh").read_text(encoding="utf-8")
+_INSTALL = "apt-get install util-linux"
 
 
 def no_user_namespaces() -> Availability | None:
@@ -25,7 +27,13 @@ def no_user_namespaces() -> Availability | None:
     if answer_of(["unshare", "--user", "--map-root-user", "true"])[0]:
         return None
     remedy = "sysctl user.max_user_namespaces and kernel.unprivileged_userns_clone must allow them"
-    return Availability(False, reason="no user namespaces", remedy=remedy)
+    return absent("no user namespaces", remedy)
+
+
+def _entered(root: str | Path, launch: Launch, inner: Sequence[str]) -> list[str]:
+    """The words in a root file system, in the namespaces that they are started in."""
+    facts = map(str, (root, launch.scratch, *launch.binds))
+    return ["/bin/sh", "-euc", ENTER, "namespaces", *facts, "--", *inner]
 
 
 @dataclass(frozen=True)
@@ -42,16 +50,11 @@ class Namespaces(Arm):
     converter = ("umoci", "--version")
 
     def probe(self) -> Availability:
-        if not is_installed("unshare"):
-            return Availability(False, reason="not installed", remedy="apt-get install util-linux")
-        _, version = answer_of(["unshare", "--version"])
-        return no_user_namespaces() or Availability(
-            True, version=version.removeprefix("unshare from ")
-        )
+        return probed("unshare", _INSTALL, no_user_namespaces)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        enter = ["/bin/sh", "-euc", ENTER, "namespaces", launch.location, str(launch.scratch)]
-        return [*UNSHARE, *enter, *map(str, launch.binds), "--", *inner]
+        apart = ("--map-root-user", "--mount", "--pid", "--fork", "--kill-child")
+        return ["unshare", *apart, *_entered(launch.location, launch, inner)]
 
 
 @dataclass(frozen=True)
@@ -72,28 +75,20 @@ class Chroot(Arm):
         return ("mnt", "user") if os.getuid() else ("mnt",)
 
     def probe(self) -> Availability:
-        if not is_installed("unshare"):
-            return Availability(False, reason="not installed", remedy="apt-get install util-linux")
-        if os.getuid() and (missing := no_user_namespaces()):
-            return missing
-        if not answer_of(self._enter("true"))[0]:
-            remedy = "run the study where mount namespaces can be made"
-            return Availability(False, reason="no mount namespaces", remedy=remedy)
-        return Availability(True, version=answer_of(["unshare", "--version"])[1])
+        user = [no_user_namespaces] if os.getuid() else []
+        return probed("unshare", _INSTALL, *user, lambda: _no_mounts(self._apart))
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        enter = ["/bin/sh", "-euc", ENTER, "namespaces", launch.location, str(launch.scratch)]
-        return self._enter(*enter, *map(str, launch.binds), "--", *inner)
+        return [*self._apart, *_entered(launch.location, launch, inner)]
 
-    def _enter(self, *words: str) -> list[str]:
-        """The words in namespaces of their own."""
-        mapped = ["--map-root-user"] if "user" in self.isolates else []
-        return ["unshare", *mapped, "--mount", *words]
+    @property
+    def _apart(self) -> list[str]:
+        return ["unshare", *(["--map-root-user"] if "user" in self.isolates else []), "--mount"]
 
 
-# Mounts an image in one way for the words alone. Where a program serves its files, that one is
-# a child that ends when it is unmounted, and is waited for.
-MOUNTED = Path(__file__).with_name("mounted.sh").read_text(encoding="utf-8")
+def _no_mounts(apart: Sequence[str] = ("unshare", "--mount")) -> Availability | None:
+    remedy = "run the study where mount namespaces can be made"
+    return None if answer_of([*apart, "true"])[0] else absent("no mount namespaces", remedy)
 
 
 def mounted(way: str, image: str, point: Path) -> list[str]:
@@ -128,38 +123,31 @@ class Mount(Arm):
     converter = ("mksquashfs", "-version")
 
     @property
-    def _server(self) -> tuple[str, ...]:
-        return (self.way,) if self.root_filesystem == "fuse" else ()
-
-    @property
     def packages(self) -> tuple[str, ...]:  # type: ignore[override]
-        tools = ("squashfs-tools",) if self.image_format == "squashfs" else ()
-        return ("util-linux", "umoci", *tools, *(name.removesuffix("_ll") for name in self._server))
+        tools = ["squashfs-tools"] if self.image_format == "squashfs" else []
+        server = [self.way.removesuffix("_ll")] if self.root_filesystem == "fuse" else []
+        return ("util-linux", "umoci", *tools, *server)
 
     def probe(self) -> Availability:
-        if os.getuid():
-            return Availability(False, reason="needs root", remedy="run the study as root")
-        if not all(map(is_installed, ("unshare", *self._server))):
-            remedy = f"apt-get install {' '.join(self.packages)}"
-            return Availability(False, reason="not installed", remedy=remedy)
-        known, needed = Path("/proc/filesystems").read_text("utf-8").split(), self.root_filesystem
-        if needed and needed not in known:
+        install = f"apt-get install {' '.join(self.packages)}"
+        return probed("unshare", install, no_root, self._unserved, _no_mounts)
+
+    def _unserved(self) -> Availability | None:
+        """What the way takes of programs and kernel and is not here."""
+        needed = self.root_filesystem
+        if needed == "fuse" and not is_installed(self.way):
+            return absent("not installed", f"apt-get install {' '.join(self.packages)}")
+        if needed and needed not in Path("/proc/filesystems").read_text("utf-8").split():
             remedy = f"modprobe {needed}, if the kernel has it as a module"
-            return Availability(False, reason=f"no {needed} in the kernel", remedy=remedy)
+            return absent(f"no {needed} in the kernel", remedy)
         if needed == "squashfs" and not Path("/dev/loop-control").exists():
-            return Availability(False, reason="no loop devices", remedy="as root: modprobe loop")
-        if self._server and (missing := no_fuse()):
-            return missing
-        if not answer_of(["unshare", "--mount", "true"])[0]:
-            remedy = "run the study where root may make mount namespaces"
-            return Availability(False, reason="no mount namespaces", remedy=remedy)
-        return Availability(True, version=answer_of(["unshare", "--version"])[1])
+            return absent("no loop devices", "as root: modprobe loop")
+        return no_fuse() if needed == "fuse" else None
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         point = launch.state / "mount"
         words = ["unshare", "--mount", *mounted(self.way, launch.location, point)]
-        enter = ["/bin/sh", "-euc", ENTER, "namespaces", str(point), str(launch.scratch)]
-        return [*words, *enter, *map(str, launch.binds), "--", *inner]
+        return [*words, *_entered(point, launch, inner)]
 
 
 ARMS = (
