@@ -42,7 +42,7 @@ from parity.extensions.networks.benchmarks import network
 from parity.measure import node
 from parity.records import schema as records
 from parity.records.dataset import CHECKSUMS, archived
-from parity.report import answer
+from parity.report import answer, formatting
 from parity.report.paper import Effort, Step
 from parity.runtimes import arms
 
@@ -215,13 +215,13 @@ def found() -> list[dict[str, Any]]:
         ended = [
             each
             for data in loaded
-            for each in answer.of_dataset(data.plan, analysis.analyse(data).comparisons)
-            if each.is_plain and each.is_cost
+            for each in answer.measured((data.plan, analysis.analyse(data).comparisons))
+            if each.is_plain and each.quantity.is_cost
         ]
         made.append({
             "system": system, "kind": loaded[0].kind.label,
             "datasets": {name: digest(name) for name in names},
-            "ratios": len(ended), **answer.counts(ended),
+            "ratios": len(ended), **formatting.tallied(each.row for each in ended),
             "below": sum(each.row.high95 < 1 + WITHIN for each in ended),
         })  # fmt: skip
     return made

@@ -31,10 +31,9 @@ from playwright.sync_api import (
 
 from parity.analysis import analysis, dataset
 from parity.claims.verdicts import Judgement
-from parity.report import origin
 from parity.report.dashboard import content, page
 from parity.report.dashboard.content import Content
-from parity.report.view import View
+from parity.report.view import View, origin_of
 
 pytestmark = [pytest.mark.system, pytest.mark.beside]
 ROOT = Path(__file__).parents[2]
@@ -70,7 +69,7 @@ LEFT_OUT = {
 @pytest.fixture(scope="module")
 def view() -> View:
     held = dataset.load(ARCHIVE)
-    return View(held, analysis.analyse(held, [LEFT_OUT]), origin.load(ARCHIVE))
+    return View(held, analysis.analyse(held, [LEFT_OUT]), origin_of(ARCHIVE))
 
 
 @pytest.fixture(scope="module")

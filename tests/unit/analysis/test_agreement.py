@@ -20,9 +20,9 @@ from parity.analysis.evidence import LOSSES
 from parity.core.errors import UserError
 from parity.plan.plan import PositiveControl
 from parity.records import schema
-from parity.report import agreement as told
-from parity.report import origin
+from parity.report import texts as told
 from parity.report.figures import agreement as figure
+from parity.report.view import Origin
 
 ARMS = ("native-a", "native-b", "docker", "lxc")
 
@@ -395,7 +395,7 @@ def test_it_is_drawn_written_and_told(tmp_path, shifted) -> None:
     for words in ("margin ±1", "n 6/12", "differs", "cost ratio to Native"):
         assert words in texts
     pyplot.close("all")
-    where = origin.Origin({}, ("machine (vm)",), ("vm",), None)
+    where = Origin({}, ("machine (vm)",), ("vm",), None)
     verdicts = kappa_of([("supported", "supported")] * 3)
     said = told.agreement(shifted, verdicts, [where, where])
     assert "of 10 ratios of both agree by their 95 % intervals" in said

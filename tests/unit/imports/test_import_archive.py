@@ -16,7 +16,8 @@ from parity.imports.dataset import Request, import_rows
 from parity.imports.rows import Row, checked
 from parity.records.dataset import archived, broken_files, differing_tables
 from parity.records.timed import case_times, session_seconds
-from parity.report import captions, origin, texts, view
+from parity.report import texts, view
+from parity.report.view import origin_of
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 METRICS = (("time", "s", "lower", 1), ("rate", "1/s", "higher", -1))
@@ -77,7 +78,7 @@ def test_an_imported_archive_is_one_as_any_other(imported):
     assert broken_files(archive) == differing_tables(archive) == []
     dataset = analysed(archive).dataset
     assert len(dataset.plan.blocks) == 12 and dataset.kind.label == "imported"
-    assert "order of runs not known to be random" in origin.load(archive).note
+    assert "order of runs not known to be random" in origin_of(archive).note
     (benchmark,) = dataset.plan.definitions.values()
     assert re.search(r"table\.csv \(SHA-256 \w{12}\)", benchmark.note)
 
@@ -98,7 +99,7 @@ def test_a_report_without_a_second_reference_says_so(imported):
     text = texts.summary(seen, case_times(archive), session_seconds(archive))
     assert "A/A pair: none, so nothing is concluded" in text
     assert "order of runs not known to be random" in " ".join(text.split())
-    assert "A/A pair" not in captions.of_overview(seen)
+    assert "A/A pair" not in texts.overview(seen)
     assert r"\paritydefine{control}{none}" in texts.numbers(seen, [])
 
 

@@ -10,14 +10,16 @@ import pandas as pd
 import pytest
 import split
 import synthetic
-from figure_help import texts, words_apart
+from figure_help import texts as words_of
+from figure_help import words_apart
 from matplotlib.figure import Figure
 
 from parity.benchmarks.description import Bars, FigureSpec, Form
 from parity.claims.published import FIGURES, published_tables
 from parity.extensions.networks.benchmarks.netpipe import TIMES
 from parity.records import schema
-from parity.report import captions, formatting, series
+from parity.report import formatting, series, texts
+from parity.report import view as view_of
 from parity.report.figures import figures, specs
 from parity.report.figures.along import page_of
 from parity.report.figures.page import PAGE
@@ -52,11 +54,11 @@ def test_every_figure_can_be_read_and_says_n_margin_and_unit(view: View, beserra
         shown = next(each for each in (view, beserra) if each.shown(spec))
         figure = drawn(shown, spec)
         assert words_apart(figure), spec.name
-        said = texts(figure)
+        said = words_of(figure)
         assert "n = 12" in said
         assert ("band: margin ±6 %" in said) == (spec.form is Form.ALONG and not spec.scatter)
         assert any(unit in said for unit in ("(ratio)", "(%)", "(s)"))
-        assert captions.of_figure(shown, spec).startswith(spec.caption)
+        assert texts.caption(shown, spec).startswith(spec.caption)
 
 
 def test_parts_of_a_time_stand_beside_each_other(view: View) -> None:
@@ -71,8 +73,8 @@ def test_parts_of_a_time_stand_beside_each_other(view: View) -> None:
     assert widths[0] == pytest.approx([3.1, 0.9, 1.1], rel=0.03)
     starts = sorted(bar.get_x() for bar in cg.patches if round(bar.get_y()) == 0)
     assert starts == pytest.approx([0, 3.1, 4.0], rel=0.03)
-    assert words_apart(figure) and "smallest to largest sum" in texts(figure)
-    assert "smallest sum of a block" in captions.of_figure(view, spec)
+    assert words_apart(figure) and "smallest to largest sum" in words_of(figure)
+    assert "smallest sum of a block" in texts.caption(view, spec)
 
 
 def test_a_study_without_such_cases_shows_none_of_it(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_cases_are_parted_by_all_but_the_parameter(view: View) -> None:
 def test_nodes_that_grow_with_the_ranks_are_a_series() -> None:
     cases = [split.case("npb", (n, 16 * n, 1), kernel="cg") for n in (1, 2, 8)]
     planned = [split.plan("x", cases).case(case["case"]) for case in cases]
-    (found,) = series.series(RANKS, planned)
+    (found,) = view_of.series(RANKS, planned)
     assert found.title == "kernel cg, 16 ranks on each node, 1 container"
     assert [*found.cases] == [16, 32, 128]
 
@@ -119,7 +121,7 @@ def test_settings_of_a_network_are_said_alike_of_cases_and_series() -> None:
     name = here[0]["case"]
     assert formatting.case_levels(plan, name) == f"1 node, 1 container per node, cg, {said}"
     assert said in {each.title.partition("cg, ")[2].removesuffix(", 1 node, 4 ranks")
-                    for each in series.series(CONTAINERS, plan.cases)}  # fmt: skip
+                    for each in view_of.series(CONTAINERS, plan.cases)}  # fmt: skip
 
 
 @pytest.mark.parametrize("kernel, each", split.EACH.items())
@@ -191,7 +193,7 @@ def test_the_line_of_the_least_waiting_time_is_drawn(view: View) -> None:
         (line,) = (line for line in axes.get_lines() if line.get_linestyle() == ":")
         (x0, x1), (y0, y1) = line.get_data()
         assert (x0, y0) == (0, 0) and y1 / x1 == pytest.approx(wait)
-    assert "n = 12: 0.198 s [0.189, 0.202]" in texts(first.figure)
+    assert "n = 12: 0.198 s [0.189, 0.202]" in words_of(first.figure)
 
 
 def test_table_1_stands_beside_ours(view: View) -> None:
@@ -270,8 +272,8 @@ def test_messages_of_all_sizes_are_the_metrics_of_their_times(sent: View) -> Non
 def test_curves_over_sizes_can_be_read(sent: View, view: View, spec: FigureSpec) -> None:
     assert not view.shown(spec)
     figure = drawn(sent, spec)
-    assert words_apart(figure) and "n = 2 blocks of 2 planned" in texts(figure)
-    assert "time over Native (ratio)" in texts(figure) or "rate (Gbit/s)" in texts(figure)
+    assert words_apart(figure) and "n = 2 blocks of 2 planned" in words_of(figure)
+    assert "time over Native (ratio)" in words_of(figure) or "rate (Gbit/s)" in words_of(figure)
     (axes,) = figure.axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     curves = [line for line in axes.get_lines() if len(line.get_xdata()) > 2]
@@ -296,7 +298,7 @@ def test_any_number_of_panels_fits_on_a_page(view: View, panels: int) -> None:
 
 def test_what_has_no_panel_of_its_own_is_said(view: View, monkeypatch) -> None:
     monkeypatch.setattr("parity.report.figures.along.MOST", 1)
-    assert "the first 1 of 2 cases; the table has all of them" in texts(drawn(view, WAITS))
+    assert "the first 1 of 2 cases; the table has all of them" in words_of(drawn(view, WAITS))
 
 
 def test_a_slope_has_the_digits_of_its_size() -> None:

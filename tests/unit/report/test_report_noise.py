@@ -8,14 +8,15 @@ import noise_tables as planted
 import numpy as np
 import pytest
 import synthetic
-from figure_help import texts, words_apart
+from figure_help import texts as words_of
+from figure_help import words_apart
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from parity.benchmarks.description import FigureSpec, Form
-from parity.report import captions
+from parity.report import texts
 from parity.report.figures import figures, planes, specs, style
 from parity.report.tables import measured as tables
 from parity.report.view import ALONE, View
@@ -48,8 +49,8 @@ def test_every_figure_can_be_read_and_says_what_it_counts(view: View, spec: Figu
     figure.canvas.draw()
     assert words_apart(figure)
     assert min(text.get_fontsize() for text in figure.findobj(Text)) >= 5.8
-    assert "n: " in texts(figure) or spec.form is Form.REPLAY
-    assert captions.of_figure(view, spec).startswith(spec.caption)
+    assert "n: " in words_of(figure) or spec.form is Form.REPLAY
+    assert texts.caption(view, spec).startswith(spec.caption)
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
@@ -115,7 +116,7 @@ def test_quotas_are_drawn_and_told_beside_the_prediction(view: View, drawn) -> N
     off = [line.get_xdata()[0] for line in right.get_lines() if line.get_marker() == "P"]
     assert off == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])
     assert right.get_xlabel() == "observed − predicted (ms)"
-    assert "band: ±1 tick (4 ms)" in texts(left.figure)
+    assert "band: ±1 tick (4 ms)" in words_of(left.figure)
     # In the table in ms and in ticks.
     assert tables.quota_law(view).rows[4] == (
         "Selfish: detours", "Podman, 9 of 10 ms", "6000", "10 %", "1.0",
@@ -126,7 +127,7 @@ def test_quotas_are_drawn_and_told_beside_the_prediction(view: View, drawn) -> N
 def test_a_tick_that_no_node_tells_is_no_band(tmp_path: Path) -> None:
     row = planted.quota("podman-quota-9000-of-10000-us", 0.0) | {"tick": float("nan")}
     view = planted.view(tmp_path, {"quota_law": [row]}, events=False)
-    assert "band" not in texts(figures.draw(view, SPECS[Form.QUOTA]))
+    assert "band" not in words_of(figures.draw(view, SPECS[Form.QUOTA]))
     assert tables.quota_law(view).rows[0][-1] == "–"
 
 

@@ -50,7 +50,7 @@ def test_it_is_no_arm_of_the_crossing_and_none_of_those_that_are_counted(tmp_pat
     assert PLUS not in set(view.analysis.factorial["arm"])
     containers = [arm for arm in view.arms if not arm.startswith("native")]
     measured = len(CASES) * len(containers)
-    assert measured == len(answer.of_dataset(view.plan, view.analysis.comparisons))
+    assert measured == len(answer.measured((view.plan, view.analysis.comparisons)))
 
 
 def test_it_is_drawn_with_its_name(tmp_path) -> None:

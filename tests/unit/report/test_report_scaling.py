@@ -23,9 +23,8 @@ from parity.plan.system import KINDS
 from parity.report import formatting, paper, write
 from parity.report import texts as told
 from parity.report.figures import along, figures, specs, style
-from parity.report.series import Series
 from parity.report.templating import render
-from parity.report.view import View
+from parity.report.view import Series, View
 
 ROOT = Path(__file__).parents[3]
 SPEC = next(spec for spec in specs.FIGURES if spec.form is Form.NODES)

@@ -21,7 +21,7 @@ from parity.core import wording
 from parity.core.errors import UserError
 from parity.records import dataset
 from parity.records.timed import CaseTime
-from parity.report import answer, captions, paper, texts, write
+from parity.report import answer, formatting, paper, texts, write
 from parity.report.figures import figures
 from parity.report.tables import published, results, setting
 from parity.report.templating import latex
@@ -85,19 +85,19 @@ def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
     assert rows[2][1] == f"all {others + 1}"
     many = pd.DataFrame({"stage": "ran", "reason": list("abcde"), "runs": [5, 4, 3, 2, 0]})
     stopped = make_view(3, failures={(1, "sysbench.docker"): ("ran", "stopped-time")})
-    assert captions.of_ledger(stopped).endswith(" Stopped-time: the time was over.")
-    assert "Stopped" not in captions.of_ledger(view)
+    assert texts.ledger(stopped).endswith(" Stopped-time: the time was over.")
+    assert "Stopped" not in texts.ledger(view)
     assert figures.lost_after(many) == {"ran": ["5: a", "4: b", "3: c", "and 1 more"]}
 
 
 def test_a_caption_tells_of_the_marks_that_are_drawn(make_view: MakeView) -> None:
     few, many = make_view(3), make_view(30)
     spec = next(each for each in many.figures if each.densities and many.shown(each))
-    points, curves = (captions.of_figure(view, spec) for view in (few, many))
+    points, curves = (texts.caption(view, spec) for view in (few, many))
     assert "every value is a point" in points and "the density of the values" not in points
     assert "the density of the values" in curves and "boxes" not in curves
     crowded = replace(spec, quantities=spec.quantities * 6, densities=False)
-    assert "every value" not in captions.of_figure(few, crowded)
+    assert "every value" not in texts.caption(few, crowded)
 
 
 # What a test that decides nothing must not be turned into.
@@ -288,8 +288,9 @@ def test_every_measured_ratio_is_counted_once(make_view: MakeView) -> None:
 def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView) -> None:
     view = make_view(30, effects={("sysbench", "docker"): 1.05}, absent={"lxc": "needs root"})
     data = (view.plan, view.analysis.comparisons)
-    ended = answer.of_dataset(*data)
-    assert answer.counts(ended) == {"equivalent": 29, "costs-more": 1, "costs-less": 0, "open": 6}
+    ended = answer.measured(data)
+    counts = formatting.tallied(ratio.row for ratio in ended)
+    assert counts == {"equivalent": 29, "costs-more": 1, "costs-less": 0, "open": 6}
     said = answer.said([data, data])
     assert "72 cost ratios to native in 2 campaigns" in said and "LXC (needs root)" in said
     assert "58 equivalent within the margin, 2 dearer beyond the margin, 12 undecided." in said

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from figure_help import texts, words_apart
+from figure_help import texts as words_of
+from figure_help import words_apart
 
-from parity.benchmarks import benchmarks
+from parity.benchmarks import benchmarks, moved
 from parity.extensions.servers.benchmarks import usage
 from parity.plan.making import make_plan
 from parity.plan.study import load_study
-from parity.report import captions, ledgers
+from parity.report import texts
 from parity.report.figures import figures, specs
 from parity.report.tables import measured as tables
 from parity.report.view import View
@@ -60,9 +61,9 @@ def test_every_interface_has_its_part_in_a_byte_s_way() -> None:
     names = {"parity-link": "link", "veth12ab": "container's end", "parity-servers": "bridge",
              "docker0": "others", "lo": "loopback", "eth0": "others",
              "vethernet": "container's end"}  # fmt: skip
-    assert {name: ledgers.part_of(name, "parity-link") for name in names} == names
+    assert {name: usage.part_of(name, "parity-link") for name in names} == names
     # The link is a veth pair itself.
-    assert ledgers.part_of("veth-link", "veth-link") == "link"
+    assert usage.part_of("veth-link", "veth-link") == "link"
 
 
 def test_the_byte_ledger_counts_each_crossing_once(view: View) -> None:
@@ -86,7 +87,7 @@ def test_the_request_ledger_is_per_gibibyte(view: View) -> None:
 
 
 def test_runs_that_do_not_count_are_in_no_ledger(view: View) -> None:
-    found = ledgers.ledger(view)
+    found = view.moved
     assert found.groupby("arm")["n"].max().min() == 7
     assert found[found["what"] == "sent others"]["value"].max() == 0
 
@@ -95,11 +96,11 @@ def test_the_figure_shows_how_often_the_sum_has_a_byte(view: View) -> None:
     assert view.shown(INTERFACES) == [CASE]
     figure = figures.draw(view, INTERFACES)
     figure.canvas.draw()
-    said = texts(figure)
+    said = words_of(figure)
     assert words_apart(figure)
     assert said.count("3.00 times") == 2 and said.count("1.00 times") == 3
     # The key has the parts that can be seen.
-    assert [part for part in ledgers.PARTS if part in said] == ["link", "bridge", "container's end"]
+    assert [part for part in moved.PARTS if part in said] == ["link", "bridge", "container's end"]
 
 
 def test_every_figure_can_be_read_and_names_the_one_host_and_what_it_stands_for(view: View) -> None:
@@ -107,7 +108,7 @@ def test_every_figure_can_be_read_and_names_the_one_host_and_what_it_stands_for(
         assert spec.caption.endswith(
             "One host stands for their two nodes, and MooseFS for their OrangeFS."
         )
-        assert captions.of_figure(view, spec).startswith(spec.caption)
+        assert texts.caption(view, spec).startswith(spec.caption)
         figure = figures.draw(view, spec)
         figure.canvas.draw()
         assert words_apart(figure), spec.name

@@ -48,6 +48,7 @@ class Quantity:
         clock: `internal` (the program's own) or `external` (the runner's).
         shown: unit of figures and tables, if it is another one.
         factor: what turns the recorded unit into the shown one.
+        is_cost: whether more or less of it costs anything; what does not is told beside the costs.
     """
 
     metric: str
@@ -57,6 +58,7 @@ class Quantity:
     clock: str = "internal"
     shown: str = ""
     factor: float = 1.0
+    is_cost: bool = True
 
     @property
     def unit(self) -> str:
@@ -128,7 +130,7 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         quantities: metrics it shows for each case.
         title: what stands above its panels.
         caption: what is measured, and how it compares with the publication's figure; what
-            its marks mean is added by parity.report.captions.
+            its marks mean is added by parity.report.texts.
         finding: head of the paragraph about it in the paper, if not the title.
         order: its place among the figures of all benchmarks; equal ones by their names.
         relative: whether values are drawn as deviation from the reference's median in %.
@@ -151,6 +153,7 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         runtime: the runtime whose arms it is about; without any it shows nothing.
         published: cost ratios of a publication to mark: one, or both ends of a range.
         source: that publication.
+        stands_for: what of the publication its system stands for, as the overview says it, too.
         benchmark: whose cases it shows; filled in from the benchmark that brings it.
     """
 
@@ -177,6 +180,7 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     runtime: str = ""
     published: tuple[float, ...] = ()
     source: str = ""
+    stands_for: str = ""
     benchmark: str = ""
 
     def shows(self, benchmark: str, placed: bool) -> bool:

@@ -27,12 +27,17 @@ class Counted(NamedTuple):
         placed: what may be counted of any benchmark on allocations.
         in_words: a level of those parameters, such as `era_2015`, as people write it; as it is if
             it is none of them.
+        mark: a text in the evidence of runs that moved anything; empty where none is counted.
+        moved: what such a run moved, per GiB of its files: `<way> <part>` in bytes, and `DISK`
+            (`parity.benchmarks.moved`).
     """
 
     metrics_of: Callable[[Mapping[str, str], Mapping[str, Any]], tuple[Metric, ...]]
     parameters: Mapping[str, Mapping[str, Any]] = {}
     placed: tuple[Quantity, ...] = ()
     in_words: Callable[[str], str] = str
+    mark: str = ""
+    moved: Callable[[Mapping[str, str], Mapping[str, Any]], Mapping[str, float]] | None = None
 
 
 @cache

@@ -59,9 +59,9 @@ def compare(
     from parity.claims.register import load_register
     from parity.claims.terms import NOT_TESTED
     from parity.plan.system import kind_of
-    from parity.report import origin
-    from parity.report.agreement import agreement as said_of
+    from parity.report import texts
     from parity.report.figures import agreement
+    from parity.report.view import origin_of
 
     refuse_missing(fresh)
     excluded, register = load_exclusions(exclusions), load_register(claims, published)
@@ -72,10 +72,10 @@ def compare(
         # What a dataset alone can test of it.
         said = [judged(claim, [JudgingData(x.dataset, x.analysis)]).verdict for x in both]
         verdicts += [(said[0], said[1])] if NOT_TESTED not in said else []
-    origins = [origin.load(dataset) for dataset in (fresh, plan.parent)]
+    origins = [origin_of(dataset) for dataset in (fresh, plan.parent)]
     note = kind_of(label for each in origins for label in each.scale_labels).note
     agreement.write(found, both[0].dataset.plan, note, folder)
-    print(said_of(found, kappa_of(verdicts), origins))
+    print(texts.agreement(found, kappa_of(verdicts), origins))
 
 
 def claims(verdicts: Path, own: list[Path], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is said of one dataset: its summary, its section of a paper, the numbers of its own paper.
+"""What is said of one dataset: summary, section of a paper, numbers of its own paper, captions.
 
 Here are the facts; `templates/` says them.
 """
@@ -9,25 +9,30 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
+
 from parity.analysis import outcomes
+from parity.analysis.agreement import NOT_COMPARED, Agreement, Kappa
 from parity.analysis.looks import LEAST_CHANCE
 from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, PAIRED
-from parity.core import wording
-from parity.core.wording import listed
+from parity.benchmarks.description import FigureSpec
+from parity.core.wording import margin, number, period, span
 from parity.plan.system import kind_of
 from parity.records.timed import CaseTime
-from parity.report import answer, captions, formatting
-from parity.report.figures.specs import LEDGER, OVERVIEW
-from parity.report.formatting import Row
-from parity.report.tables import measured, results
-from parity.report.tables.results import OTHERS, differs, methods
+from parity.report import answer, formatting
+from parity.report.figures import compare
+from parity.report.figures.specs import FEW, LEDGER, OVERVIEW
+from parity.report.formatting import Row, arm_title
+from parity.report.tables import measured
+from parity.report.tables.results import OTHERS, answers, differs, methods
 from parity.report.tables.table import Table, to_latex
-from parity.report.templating import render
-from parity.report.view import STAGES, View, rows_of
+from parity.report.templating import render, sentence
+from parity.report.view import STAGES, Origin, View, rows_of
 
 NAME = "section.tex"
 MOST = 12  # comparisons that are listed below the answer
 ENOUGH = 10  # blocks from which a mean of logarithms is near enough to normal
+HEAD = ("case", "metric", "arm", "n", "fresh", "archived", "fresh/archived", "within", "")
 
 
 def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> str:
@@ -37,33 +42,22 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
         times: of each case; none to say nothing of it.
         lasted: seconds of all sessions together.
     """
-    plan, compared = view.plan, view.analysis.comparisons
-    asked = [
-        row
-        for row in view.of_arms(rows_of(compared[compared["planned"]]))
-        if row.kind == "ratio" and row.blocks
-    ]
+    plan, compared, losses = view.plan, view.analysis.comparisons, view.analysis.losses
+    asked = [ratio.row for ratio in answer.measured((plan, compared))]
     costs = [formatting.of(plan, row) for row in sorted(asked, key=by_difference)[:MOST]]
     controls = rows_of(compared[compared["control"] & compared["planned"]])
-    losses = view.analysis.losses
     by_arm = view.analysis.ledger.groupby("arm")[[*STAGES]].sum()
     ledger = [[arm, *map(str, by_arm.loc[arm])] for arm in plan.arms if arm in by_arm.index]
     return render(
         "summary.txt",
-        answer=answer.said([(plan, compared)], constants(view)),
-        plan=plan,
-        blocks=view.blocks,
-        origin=view.origin,
-        costs=_by_subject(costs),
+        view=view, plan=plan, answer=_answer(view), costs=_by_subject(costs),
         more=len(asked) - len(costs),
         ledger=[["arm", *STAGES], *ledger, ["total", *map(str, by_arm.sum())]],
         lost=losses[losses["runs"] > 0].groupby("reason")["runs"].sum(),
-        times=times if lasted else (),
-        lasted=lasted,
+        times=times if lasted else (), lasted=lasted,
         controls=_by_subject([formatting.of(plan, row) for row in controls]),
-        exclusions=rows_of(view.analysis.exclusions),
-        replay=measured.replay(view),
-    )
+        exclusions=rows_of(view.analysis.exclusions), replay=measured.replay(view),
+    )  # fmt: skip
 
 
 def by_difference(row: Any) -> tuple[bool, float]:
@@ -72,30 +66,29 @@ def by_difference(row: Any) -> tuple[bool, float]:
     return not is_different, -abs(math.log(row.estimate)) if is_different else 0.0
 
 
-def _by_subject(found: Sequence[Row]) -> dict[str, list[Row]]:
+def _by_subject(rows: Sequence[Row]) -> dict[str, list[Row]]:
     by_subject: dict[str, list[Row]] = {}
-    for row in found:
+    for row in rows:
         by_subject.setdefault(row.subject, []).append(row)
     return by_subject
 
 
-def constants(view: View) -> int:
-    """How many measured ratios are the same in every block: their p is 0 by construction."""
+def _answer(view: View) -> str:
+    """The answer, with how many ratios are the same in every block: of these p is 0 anyway."""
+    compared = (view.plan, view.analysis.comparisons)
     pairs = view.analysis.pairs.groupby(["case", "metric", "arm"])["effect"]
     alike = {key for key, effects in pairs if len(effects) > 1 and effects.nunique() == 1}
-    ended = answer.of_dataset(view.plan, view.analysis.comparisons)
-    return sum((e.row.case, e.row.metric, e.row.arm) in alike for e in ended)
+    rows = (ratio.row for ratio in answer.measured(compared))
+    return answer.said([compared], sum((r.case, r.metric, r.arm) in alike for r in rows))
 
 
 def section(view: View) -> str:
     """LaTeX: the dataset as a section of another one's paper, whose files are in a folder."""
-    name = view.dataset.name.rpartition("/")[2]
-    table = results.answers(view)
+    table = answers(view)
     return render(
-        "section.tex", name=name, answers=to_latex(table) if table.rows else "",
-        captions=[(spec, captions.of_figure(view, spec)) for spec in view.drawn],
-        answer=answer.said([(view.plan, view.analysis.comparisons)], constants(view)),
-        **_facts(view),
+        "section.tex", name=view.dataset.name.rpartition("/")[2], answer=_answer(view),
+        answers=to_latex(table) if table.rows else "",
+        captions=[(spec, caption(view, spec)) for spec in view.drawn], **_facts(view),
     )  # fmt: skip
 
 
@@ -105,66 +98,61 @@ def numbers(view: View, tables: Sequence[Table]) -> str:
     It says which tables have rows, since others are not there. A key that does not exist stops
     LaTeX, so that a number can neither be typed nor go missing.
     """
-    of_figures = {spec.name: captions.of_figure(view, spec) for spec in view.drawn}
-    every = {OVERVIEW: captions.of_overview(view), LEDGER: captions.of_ledger(view), **of_figures}
+    of_figures = {spec.name: caption(view, spec) for spec in view.drawn}
     return render(
-        "numbers.tex",
-        captions=every,
-        figures=[*of_figures],
-        **_facts(view),
-        tables=[table.name for table in tables if table.rows],
-    )
+        "numbers.tex", figures=[*of_figures], tables=[table.name for table in tables if table.rows],
+        captions={OVERVIEW: overview(view), LEDGER: ledger(view), **of_figures}, **_facts(view),
+    )  # fmt: skip
 
 
 def _facts(view: View) -> dict[str, Any]:
     """What both say of the plan, of what became of it, and of what it hangs on."""
-    plan, facts, kind = view.plan, view.origin.facts, kind_of(view.origin.scale_labels)
-    notes = {formatting.benchmark_title(plan, name): n for name, n in plan.benchmark_notes.items()}
+    plan, origin, audit = view.plan, view.origin, view.origin.noise_audit
     runs = view.analysis.ledger[[*STAGES]].sum()
-    names = [
-        formatting.arm_title(plan, each.arm)
-        if each.arm
-        else formatting.benchmark_title(plan, each.benchmark)
-        for each in plan.not_tested
-        if each.arm not in plan.arms
+    declared = [
+        arm_title(plan, absent.arm)
+        if absent.arm
+        else formatting.benchmark_title(plan, absent.benchmark)
+        for absent in plan.not_tested
+        if absent.arm not in plan.arms
     ]
-    margins = sorted({case.margin for case in plan.cases if case.margin is not None})
+    notes = [
+        f"{formatting.benchmark_title(plan, name)}: {note}"
+        for name, note in plan.benchmark_notes.items()
+        if note
+    ]
+    repetitions = min(view.blocks_of.values(), default=0)  # of the rarest case
+    methods_of = [of for of in methods(view) if of[PAIRED].outcome != NO_ESTIMATE]
+    changed = [{m for m in OTHERS if differs(of[m], of[PAIRED])} for of in methods_of]
     return {
         "plan": plan,
-        "blocks": view.blocks,
-        "repetitions": view.repetitions,
+        "repetitions": repetitions,
+        "few": repetitions < ENOUGH,
         "blocks_of": sorted(set(view.blocks_of.values())),
         "node_counts": sorted({case.nodes for case in plan.cases}),
         "least_chance": LEAST_CHANCE,
-        "arms": [formatting.arm_title(plan, arm) for arm in view.arms],
-        "reference": formatting.arm_title(plan, plan.reference),
-        "control": formatting.arm_title(plan, plan.double) or "none",
-        "positive": formatting.arm_title(plan, plan.positive_arm) if plan.positive_arm else "",
-        "margins": listed(map(wording.margin, margins)) or "none",
-        "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
-        "declared": list(dict.fromkeys(names)),
-        "stands_for": captions.stands_for(view),
-        "measured": wording.period(facts.began, facts.ended),
-        "origin": view.origin,
-        "kind": kind,
-        "audit": view.origin.noise_audit,
-        "audited": kind_of([view.origin.noise_audit.scale_label])
-        if view.origin.noise_audit
-        else None,
+        "arms": [arm_title(plan, arm) for arm in view.arms],
+        "reference": arm_title(plan, plan.reference),
+        "control": arm_title(plan, plan.double) or "none",
+        "positive": arm_title(plan, plan.positive_arm) if plan.positive_arm else "",
+        "margins": sorted({case.margin for case in plan.cases if case.margin is not None}),
+        "notes": " ".join(notes),
+        "declared": list(dict.fromkeys(declared)),
+        "stands_for": stands_for(view),
+        "measured": period(origin.facts.began, origin.facts.ended),
+        "origin": origin,
+        "kind": kind_of(origin.scale_labels),
+        "audit": audit,
+        "audited": kind_of([audit.scale_label]) if audit else None,
         "nodes": view.dataset.nodes["node"].nunique(),
         "excluded": int(view.analysis.exclusions["applied"].sum()),
         "runs": {stage: int(runs[stage]) for stage in STAGES},
-        "few": view.repetitions < ENOUGH,
-        **_sensitivity(view),
+        # How many outcomes change under which method.
+        "compared": len(methods_of),
+        "changed": sum(map(bool, changed)),
+        "changed_by": {m: sum(m in by for by in changed) for m in OTHERS},
+        "methods": METHODS,
     }
-
-
-def _sensitivity(view: View) -> dict[str, Any]:
-    """How many outcomes change under which method."""
-    compared = [each for each in methods(view) if each[PAIRED].outcome != NO_ESTIMATE]
-    by = {m: sum(differs(each[m], each[PAIRED]) for each in compared) for m in OTHERS}
-    changed = sum(any(differs(each[m], each[PAIRED]) for m in OTHERS) for each in compared)
-    return {"compared": len(compared), "changed": changed, "changed_by": by, "methods": METHODS}
 
 
 def together(present: Sequence[str], absent: Sequence[str]) -> str:
@@ -175,3 +163,83 @@ def together(present: Sequence[str], absent: Sequence[str]) -> str:
         absent: names of the studies; nothing is said if both are empty.
     """
     return render("others.tex", present=present, absent=absent)
+
+
+def caption(view: View, spec: FigureSpec) -> str:
+    """What stands below a figure; without a case of its benchmark, what it would have shown."""
+    compared = [
+        row
+        for case in view.shown(spec)
+        for quantity in spec.quantities
+        for row in view.comparisons(case, quantity.metric).values()
+    ]
+    ratios = [row for row in compared if row.kind == "ratio"]
+    marks = "bars" if spec.from_zero else "points"
+    if compared and compare.has_violins(view, spec):
+        marks = "densities"
+    elif compared and compare.has_ratios_alone(view, spec):
+        marks = ""
+    return sentence(
+        "captions.txt", form=view.form(spec).value, spec=spec, compared=compared, ratios=ratios,
+        marks=marks, few=FEW, blocks=span([row.blocks for row in ratios if row.blocks] or [0]),
+    )  # fmt: skip
+
+
+def ledger(view: View) -> str:
+    """The caption of the ledger, with what its reasons for runs that were not started mean."""
+    losses = view.analysis.losses
+    lost = sorted({*losses.loc[losses["runs"] > 0, "reason"]})
+    return sentence("captions.txt", form=LEDGER, spec=None, lost=lost)
+
+
+def overview(view: View) -> str:
+    """The caption of the overview."""
+    plan = view.plan
+    return sentence(
+        "captions.txt", form=OVERVIEW, spec=None, stands_for=stands_for(view),
+        reference=arm_title(plan, plan.reference), control=arm_title(plan, plan.double),
+        compared_with=formatting.reference_title(plan),
+    )  # fmt: skip
+
+
+def stands_for(view: View) -> str:
+    """On what servers of files ran and what they stand for, as figures say it; else empty."""
+    shown = (spec for spec in view.figures if spec.stands_for and view.shown(spec))
+    return " ".join(sorted({spec.stands_for for spec in shown}))
+
+
+def agreement(agreed: Agreement, verdicts: Kappa, origins: Sequence[Origin]) -> str:
+    """A fresh dataset beside an archived one: each comparison, the counts, what was left out.
+
+    Args:
+        verdicts: agreement of the verdicts that both give on the claims they can test.
+        origins: of the fresh and of the archived dataset.
+    """
+    table = agreed.table
+    absent = table[table["outcome"] == NOT_COMPARED]
+    rows = [
+        (
+            row.case, row.metric, f"{row.arm}{' (A/A)' if row.control else ''}",
+            f"{row.fresh_blocks}/{row.archive_blocks}",
+            number(row.fresh_ratio), number(row.archive_ratio),
+            f"{number(row.ratio_of_ratios)} [{number(row.low95)}, {number(row.high95)}]",
+            margin(row.smallest_margin), ": ".join(filter(None, (row.outcome, row.reason))),
+        )
+        for row in rows_of(table[table["outcome"] != NOT_COMPARED])
+    ]  # fmt: skip
+    return render(
+        "agreement.txt", origins=list(zip((agreed.fresh, agreed.archive), origins, strict=True)),
+        rows=[HEAD, *rows] if rows else [], held=formatting.held(agreed.count),
+        alike={"outcomes": agreed.outcomes, "verdicts on claims": verdicts},
+        left_out={
+            why: _absent(of_reason, table["arm"].nunique())
+            for why, of_reason in absent.groupby("reason")
+        },
+    )  # fmt: skip
+
+
+def _absent(rows: pd.DataFrame, all_arms: int) -> str:
+    """Cases and metrics of some rows, with the arms if these are not nearly all."""
+    several = ", ".join(dict.fromkeys(rows["case"] + " " + rows["metric"]))
+    arms = sorted(set(rows["arm"]))
+    return several if len(arms) > all_arms / 2 else f"{', '.join(arms)} in {several}"

@@ -1,13 +1,14 @@
-"""One dataset with its analysis, and the few questions that figures and tables ask of it."""
+"""One dataset with its analysis, and the few questions that figures, tables and texts ask of it."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
@@ -15,35 +16,67 @@ from parity.analysis import analysis, dataset, descriptive, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import FigureSpec, Form
+from parity.benchmarks.model import counted
 from parity.claims.published import published_tables
-from parity.extensions.servers.benchmarks import usage
-from parity.plan.plan import Plan, cases_of
+from parity.core import wording
+from parity.plan.plan import Case, Plan, cases_of
+from parity.plan.system import kind_of
 from parity.records import events
-from parity.report import origin
-from parity.report.figures.specs import figures_of
-from parity.report.formatting import DecidedRow
-from parity.report.origin import Origin
-from parity.report.series import Series, series
+from parity.records.dataset import Provenance, block_records, provenance
+from parity.records.noise_audit import NoiseAudit, read_noise_audit
+from parity.report.figures.specs import figures_of, spelt
 from parity.runtimes import every_arm
 
 STAGES = (*descriptive.STAGES, "attempts")  # columns of the ledger that are counts
 EVENTS, OF_EVENTS = "events", ("quantiles", "return_levels", "quota_law", "replay")
 ALONE = ""
+NODES, RANKS, CONTAINERS = PLACES = ("nodes", "ranks", "containers_per_node")
+ON_EACH, IN_EACH = "ranks on each node", "ranks in each container"
+ComparedRow = Any  # a row of the table of comparisons
 
 
-class ComparedRow(DecidedRow, Protocol):
-    """A row of the table of comparisons.
+@dataclass(frozen=True)
+class Origin:
+    """Where a dataset comes from: when, with which program, on what kind of system.
 
     Attributes:
-        better: lower, higher or neither.
-        control: whether it is the A/A pair's.
-        planned: whether the study compares by it.
+        facts: what `parity.records.dataset.provenance` says.
+        systems: name and kind of each system that measured it, such as `machine (vm)`.
+        scale_labels: the kinds of these systems.
+        noise_audit: what the harness itself costs there; None if nobody measured it.
     """
 
-    reference: str
-    better: str
-    control: bool
-    planned: bool
+    facts: Provenance
+    systems: tuple[str, ...]
+    scale_labels: tuple[str, ...]
+    noise_audit: NoiseAudit | None
+
+    @property
+    def note(self) -> str:
+        """What every figure and table must say of these systems; often nothing."""
+        return kind_of(self.scale_labels).note
+
+
+def origin_of(folder: Path) -> Origin:
+    """The origin of the dataset in `folder`; an archive brings most of it along in a file."""
+    starts = [session.start for block in block_records(folder) for session in block.sessions]
+    systems = {f"{start.system} ({start.scale_label})" for start in starts}
+    labels = {start.scale_label for start in starts}
+    audit = read_noise_audit(folder)
+    return Origin(provenance(folder), tuple(sorted(systems)), tuple(sorted(labels)), audit)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Cases that differ in one parameter alone, ascending.
+
+    Attributes:
+        title: what they have in common.
+        cases: level of the parameter to case.
+    """
+
+    title: str
+    cases: dict[int, str]
 
 
 @dataclass(frozen=True)
@@ -64,28 +97,40 @@ class View(Analysed):
         return self.dataset.plan
 
     @property
-    def blocks(self) -> int:
-        """Number of planned blocks."""
-        return len(self.plan.blocks)
+    def arms(self) -> list[str]:
+        """The arms that the plan holds, in its order."""
+        return list(self.plan.arms)
 
-    @cached_property
-    def blocks_of(self) -> dict[str, int]:
-        """Number of planned blocks by case: those of its number of nodes."""
-        return Counter(case for block in self.plan.blocks for case in cases_of(block.runs))
+    def arms_of(self, cases: Iterable[str]) -> list[str]:
+        """The arms that the plan runs any of these cases in, in its order."""
+        held = {arm for case in cases for arm in self.dataset.arms_of(case)}
+        return [arm for arm in self.arms if arm in held]
 
-    @property
-    def repetitions(self) -> int:
-        """In how many blocks the rarest case is planned."""
-        return min(self.blocks_of.values(), default=0)
+    def declared(self, cases: Iterable[str]) -> list[str]:
+        """Arms that the study declares as not tested in any of the cases, and does not plan."""
+        arms = [arm for case in cases for arm in self.dataset.not_tested(case)]
+        return [arm for arm in dict.fromkeys(arms) if arm not in self.arms]
 
     def cases(self, benchmark: str) -> list[str]:
         """The benchmark's cases, in the order of the plan."""
         return [case.name for case in self.plan.cases if case.benchmark == benchmark]
 
     @cached_property
+    def blocks_of(self) -> dict[str, int]:
+        """Number of planned blocks by case: those of its number of nodes."""
+        return Counter(case for block in self.plan.blocks for case in cases_of(block.runs))
+
+    # Which figures there are, and what belongs into them.
+
+    @cached_property
     def figures(self) -> tuple[FigureSpec, ...]:
         """All figures that there are: of every module, and of the study's own programs."""
         return figures_of((benchmarks() | self.plan.definitions).values())
+
+    @cached_property
+    def drawn(self) -> list[FigureSpec]:
+        """The figures that show anything that is not the same in all runs, as in the paper."""
+        return [spec for spec in self.figures if self.shown(spec) and not self.is_constant(spec)]
 
     def shown(self, spec: FigureSpec) -> list[str]:
         """The cases that belong into a figure, in the order of the plan."""
@@ -93,33 +138,29 @@ class View(Analysed):
             return []
         if spec.factor and not len(self.crossed(spec)):
             return []
-        cases = [c.name for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed)]
         if spec.along:
-            return [case for each in self.series(spec) for case in each.cases.values()]
+            return [case for of_title in self.series(spec) for case in of_title.cases.values()]
+        cases = [case.name for case in self._placed(spec)]
+        if not cases:
+            return []
         if spec.form is Form.TIMEOUTS:
-            waited = {row.case for row in self.waits(cases)}
-            return [case for case in cases if case in waited]
-        if spec.form is Form.INTERFACES:
-            return [case for case in cases if case in set(self.counted["case"])]
-        if spec.form is Form.SIZES:
-            cases = [case for case in cases if case in set(self.message_times["case"])]
+            held = {row.case for row in self.waits(cases)}
+        elif spec.form is Form.INTERFACES:
+            held = {*self.moved["case"]}
+        elif spec.form is Form.SIZES:
+            held = {*self.message_times["case"]}
         else:
-            along = (
-                each for each in self.figures if each.benchmark == spec.benchmark and each.along
-            )
-            elsewhere = {case for each in along for case in self.shown(each)}
-            cases = [case for case in cases if case not in elsewhere]
+            beside = (s for s in self.figures if s.benchmark == spec.benchmark and s.along)
+            held = {*cases} - {case for other in beside for case in self.shown(other)}
         if spec.table:
-            held = self.of_events[spec.table]
+            of_table = self.of_events[spec.table]
             if spec.form is Form.KINDS:
-                held = held[~held["arm"].isin(self.kinds[ALONE])]
-            cases = [case for case in cases if case in set(held["case"])]
-        return cases
+                of_table = of_table[~of_table["arm"].isin(self.kinds[ALONE])]
+            held &= {*of_table["case"]}
+        return [case for case in cases if case in held]
 
-    @cached_property
-    def drawn(self) -> list[FigureSpec]:
-        """The figures that show anything that is not the same in all runs, as in the paper."""
-        return [spec for spec in self.figures if self.shown(spec) and not self.is_constant(spec)]
+    def _placed(self, spec: FigureSpec) -> list[Case]:
+        return [case for case in self.plan.cases if spec.shows(case.benchmark, case.is_placed)]
 
     def is_constant(self, spec: FigureSpec) -> bool:
         """Whether a figure would show one number, which all runs have."""
@@ -128,17 +169,84 @@ class View(Analysed):
         of_arms = (self.values(case, spec.quantities[0].metric) for case in self.shown(spec))
         return len({v for of_case in of_arms for of_arm in of_case.values() for v in of_arm}) == 1
 
-    @cached_property
-    def counted(self) -> pd.DataFrame:
-        """The runs that count of which it was counted what they used of their node."""
-        runs = self.dataset.runs[self.dataset.runs["final"]]
-        has = runs["evidence"].str.contains(f'"{usage.BEGIN}seconds"', regex=False)
-        return _where(runs[has], stage="valid")
+    def form(self, spec: FigureSpec) -> Form:
+        """The form that a figure takes: against nodes only where there are several counts."""
+        is_one_count = len({case.nodes for case in self._placed(spec)}) == 1
+        return Form.PANELS if spec.form is Form.NODES and is_one_count else spec.form
 
     def series(self, spec: FigureSpec) -> list[Series]:
         """The cases of a figure along a parameter, where they differ in nothing else."""
-        cases = [c for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed)]
-        return series(spec, cases) if spec.along else []
+        return series(spec, self._placed(spec)) if spec.along else []
+
+    # What was measured and concluded.
+
+    def values(self, case: str, metric: str) -> dict[str, list[float]]:
+        """The values that count, by arm, in the order of blocks; arms without any are left out."""
+        values = _where(self.analysis.values, case=case, metric=metric)
+        return {str(arm): list(of_arm["value"]) for arm, of_arm in values.groupby("arm")}
+
+    def median(self, case: str, metric: str, arm: str) -> float | None:
+        """Median of the values that count; None without any."""
+        values = self.values(case, metric).get(arm)
+        return float(pd.Series(values).median()) if values else None
+
+    def parts(self, spec: FigureSpec, case: str) -> pd.DataFrame:
+        """The quantities of a figure in columns, by arm and block, where a block holds them all."""
+        names = [quantity.metric for quantity in spec.quantities]
+        values = _where(self.analysis.values, case=case)
+        mine = values[values["metric"].isin(names)]
+        wide = mine.pivot(index=["arm", "block"], columns="metric", values="value")
+        return wide.reindex(columns=names).dropna()
+
+    @cached_property
+    def message_times(self) -> pd.DataFrame:
+        """Seconds of each message by case, arm, block and size, of runs that sent them in turn."""
+        sizes = [
+            (case.name, metric, size)
+            for case in self.plan.cases
+            for metric, size in case.definition.message_sizes.items()
+        ]
+        columns = pd.DataFrame(sizes, columns=["case", "metric", "size"])
+        times = self.analysis.values.merge(columns, on=["case", "metric"])
+        return times.rename(columns={"value": "seconds"})
+
+    @cached_property
+    def moved(self) -> pd.DataFrame:
+        """What runs that count moved, as extensions tell it: medians over blocks.
+
+        Returns:
+            case, arm, what and value as of `parity.benchmarks.model.Counted.moved`, and the
+            number of blocks `n`; in no order.
+        """
+        runs = self.dataset.runs[self.dataset.runs["final"]]
+        runs = runs[runs["stage"] == "valid"]
+        rows = [
+            (run.case, run.arm, what, value)
+            for counting in counted()
+            if counting.moved
+            for run in rows_of(runs[runs["evidence"].str.contains(counting.mark, regex=False)])
+            for what, value in counting.moved(
+                json.loads(run.evidence), json.loads(run.parameters)
+            ).items()
+        ]
+        long = pd.DataFrame(rows, columns=["case", "arm", "what", "value"])
+        by_what = long.groupby(["case", "arm", "what"])["value"]
+        return by_what.agg(value="median", n="count").reset_index()
+
+    def moved_by(self, case: str, arm: str) -> dict[str, float]:
+        """What the runs of a case moved in an arm, by what it is."""
+        rows = _where(self.moved, case=case, arm=arm)
+        return dict(zip(rows["what"], rows["value"], strict=True))
+
+    @cached_property
+    def of_events(self) -> dict[str, pd.DataFrame]:
+        """The tables of the analysis of events by name, and as `events` the file of each run."""
+        folder = self.folder or Path()
+        tables = {EVENTS: pd.DataFrame(events.runs(folder / EVENTS), columns=[*events.RUN])}
+        for name in OF_EVENTS:
+            path = folder / "analysis" / f"{name}.parquet"
+            tables[name] = pd.read_parquet(path) if path.exists() else tables[EVENTS].iloc[:0]
+        return tables
 
     @cached_property
     def kinds(self) -> dict[str, list[str]]:
@@ -160,95 +268,33 @@ class View(Analysed):
         others = [arm for arm in self.arms if not any(arm in arms for arms in kinds.values())]
         return kinds | ({"other limits": others} if others else {})
 
-    @cached_property
-    def of_events(self) -> dict[str, pd.DataFrame]:
-        """The tables of the analysis of events by name, and as `events` the file of each run."""
-        folder = self.folder or Path()
-        found = {EVENTS: pd.DataFrame(events.runs(folder / EVENTS), columns=[*events.RUN])}
-        for name in OF_EVENTS:
-            path = folder / "analysis" / f"{name}.parquet"
-            found[name] = pd.read_parquet(path) if path.exists() else found[EVENTS].iloc[:0]
-        return found
-
-    @cached_property
-    def message_times(self) -> pd.DataFrame:
-        """Seconds of each message by case, arm, block and size, of runs that sent them in turn."""
-        sizes = [
-            (case.name, metric, size)
-            for case in self.plan.cases
-            for metric, size in case.definition.message_sizes.items()
-        ]
-        columns = pd.DataFrame(sizes, columns=["case", "metric", "size"])
-        times = self.analysis.values.merge(columns, on=["case", "metric"])
-        return times.rename(columns={"value": "seconds"})
-
-    def form(self, spec: FigureSpec) -> Form:
-        """The form that a figure takes: against nodes only where there are several counts."""
-        shown = (c for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed))
-        counts = {case.nodes for case in shown}
-        return Form.PANELS if spec.form is Form.NODES and len(counts) == 1 else spec.form
-
-    @property
-    def arms(self) -> list[str]:
-        """The arms that the plan holds, in its order."""
-        return list(self.plan.arms)
-
-    def arms_of(self, cases: Iterable[str]) -> list[str]:
-        """The arms that the plan runs any of these cases in, in its order."""
-        held = {arm for case in cases for arm in self.dataset.arms_of(case)}
-        return [arm for arm in self.arms if arm in held]
-
-    def crossed(self, spec: FigureSpec) -> pd.DataFrame:
-        """The effects of a figure's factor and of the arms that it is crossed with."""
-        effects = self.analysis.factorial
-        metric = spec.quantities[0].metric
-        of_spec = _where(effects, benchmark=spec.benchmark, factor=spec.factor, metric=metric)
-        return of_spec.assign(kind="ratio")
-
-    def steps(self, case: str, metric: str) -> dict[str, DecidedRow]:
-        """The steps of a ladder by arm."""
-        steps = _where(self.analysis.rungs, case=case, metric=metric).assign(kind="ratio")
-        return {row.arm: row for row in rows_of(steps)}
-
     def waits(self, cases: Iterable[str]) -> list[Any]:
         """The lines of time against timeouts of the arms that had any, in these cases."""
         lines = self.analysis.timeouts
         return rows_of(lines[lines["case"].isin(list(cases)) & (lines["timeouts"] > 0)])
 
-    def declared(self, cases: Iterable[str]) -> list[str]:
-        """Arms that the study declares as not tested in any of the cases, and does not plan."""
-        arms = [arm for case in cases for arm in self.dataset.not_tested(case)]
-        return [arm for arm in dict.fromkeys(arms) if arm not in self.arms]
+    def crossed(self, spec: FigureSpec) -> pd.DataFrame:
+        """The effects of a figure's factor and of the arms that it is crossed with."""
+        what = {"benchmark": spec.benchmark, "factor": spec.factor}
+        effects = _where(self.analysis.factorial, metric=spec.quantities[0].metric, **what)
+        return effects.assign(kind="ratio")
 
-    def values(self, case: str, metric: str) -> dict[str, list[float]]:
-        """The values that count, by arm, in the order of blocks; arms without any are left out."""
-        values = _where(self.analysis.values, case=case, metric=metric)
-        return {str(arm): list(of_arm["value"]) for arm, of_arm in values.groupby("arm")}
-
-    def median(self, case: str, metric: str, arm: str) -> float | None:
-        """Median of the values that count; None without any."""
-        values = self.values(case, metric).get(arm)
-        return float(pd.Series(values).median()) if values else None
-
-    def parts(self, spec: FigureSpec, case: str) -> pd.DataFrame:
-        """The quantities of a figure in columns, by arm and block, where a block holds them all."""
-        names = [each.metric for each in spec.quantities]
-        values = _where(self.analysis.values, case=case)
-        mine = values[values["metric"].isin(names)]
-        wide = mine.pivot(index=["arm", "block"], columns="metric", values="value")
-        return wide.reindex(columns=names).dropna()
-
-    def comparisons(self, case: str, metric: str) -> dict[str, ComparedRow]:
-        """The comparisons of a case and metric by arm."""
-        return self._compared.get((case, metric), {})
+    def steps(self, case: str, metric: str) -> dict[str, Any]:
+        """The steps of a ladder by arm."""
+        steps = _where(self.analysis.rungs, case=case, metric=metric).assign(kind="ratio")
+        return {row.arm: row for row in rows_of(steps)}
 
     @cached_property
     def _compared(self) -> dict[tuple[str, str], dict[str, ComparedRow]]:
         """The comparisons by case and metric, which figures and texts ask for again and again."""
-        found: dict[tuple[str, str], dict[str, ComparedRow]] = {}
+        by_metric: dict[tuple[str, str], dict[str, ComparedRow]] = {}
         for row in rows_of(self.analysis.comparisons):
-            found.setdefault((row.case, row.metric), {})[row.arm] = row
-        return found
+            by_metric.setdefault((row.case, row.metric), {})[row.arm] = row
+        return by_metric
+
+    def comparisons(self, case: str, metric: str) -> dict[str, ComparedRow]:
+        """The comparisons of a case and metric by arm."""
+        return self._compared.get((case, metric), {})
 
     def of_arms(self, rows: Iterable[ComparedRow]) -> list[ComparedRow]:
         """The rows of the arms that are asked about: those of no control, of either kind."""
@@ -256,12 +302,11 @@ class View(Analysed):
 
     def planned(self) -> list[tuple[str, str]]:
         """Case and metric of all planned comparisons, in the order of the plan."""
-        return list(dict.fromkeys((each.case, each.metric) for each in self.plan.comparisons))
+        return list(dict.fromkeys((row.case, row.metric) for row in self.plan.comparisons))
 
     def absence(self, case: str, arm: str) -> str:
         """Why an arm has no value in a case, for a row of text in its place."""
-        declared = self.dataset.not_tested(case)
-        if arm not in self.dataset.arms_of(case) and arm not in declared:
+        if arm not in (*self.dataset.arms_of(case), *self.dataset.not_tested(case)):
             return "not planned"
         losses = _where(self.analysis.losses, case=case, arm=arm)
         if not len(losses):
@@ -269,21 +314,8 @@ class View(Analysed):
         reason = str(losses.sort_values("runs", ascending=False, kind="stable")["reason"].iloc[0])
         if reason.startswith(outcomes.NOT_TESTED):
             return reason.replace(outcomes.NOT_TESTED, "not tested", 1)
-        if reason == descriptive.NO_PAIR:
-            return "in no block with the reference"
-        return f"no valid run: {reason}"
-
-
-def rows_of(table: pd.DataFrame) -> list[Any]:
-    """The rows of a table as named tuples; their fields are the columns of its schema."""
-    return list(table.itertuples(index=False))
-
-
-def _where(table: pd.DataFrame, **wanted: str) -> pd.DataFrame:
-    """The rows of a table that have these texts in these columns."""
-    for column, text in wanted.items():
-        table = table[table[column] == text]
-    return table
+        is_alone = reason == descriptive.NO_PAIR
+        return "in no block with the reference" if is_alone else f"no valid run: {reason}"
 
 
 def load(folder: Path, published: Path | None = None) -> View:
@@ -294,4 +326,78 @@ def load(folder: Path, published: Path | None = None) -> View:
     """
     analysed = analysis.read(folder / "analysis")
     beside = published_tables(published) if published else {}
-    return View(dataset.load(folder), analysed, origin.load(folder), folder, beside)
+    return View(dataset.load(folder), analysed, origin_of(folder), folder, beside)
+
+
+def rows_of(table: pd.DataFrame) -> list[Any]:
+    """The rows of a table as named tuples; their fields are the columns of its schema."""
+    return list(table.itertuples(index=False))
+
+
+def _where(table: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+    for column, text in wanted.items():
+        table = table[table[column] == text]
+    return table
+
+
+def series(spec: FigureSpec, cases: Sequence[Case]) -> list[Series]:
+    """The series of a figure along a parameter, each of two levels at least.
+
+    Along ranks there are others than of as many nodes and containers, which grow with them in
+    publications: where as many ranks are on each node, or in each container.
+    """
+    known: dict[tuple[str, ...], tuple[dict[str, Any], dict[int, str]]] = {}
+    placed = [case for case in cases if spec.along in case.parameters]
+    order = {case.name: place for place, case in enumerate(cases)}
+    for in_common in _IN_COMMON if spec.along == RANKS else _IN_COMMON[:1]:
+        groups: dict[str, tuple[dict[str, Any], dict[int, str]]] = {}
+        for case in sorted(placed, key=lambda case: float(case.parameters[spec.along])):
+            common = in_common(dict(case.parameters), case.parameters[spec.along])
+            common.pop(spec.along)
+            _, levels = groups.setdefault(str(sorted(common.items())), (common, {}))
+            levels[case.parameters[spec.along]] = case.name
+        for common, levels in sorted(
+            groups.values(), key=lambda group: min(order[name] for name in group[1].values())
+        ):
+            if len(levels) > 1:
+                known.setdefault(tuple(levels.values()), (common, levels))
+    every = [common for common, _ in known.values()]
+    return [Series(_title(spec, common, every), levels) for common, levels in known.values()]
+
+
+def _as_many(parameters: dict[str, Any], ranks: int) -> dict[str, Any]:
+    return parameters
+
+
+def _of_each_node(parameters: dict[str, Any], ranks: int) -> dict[str, Any]:
+    return parameters | {ON_EACH: ranks / parameters.pop(NODES, 1)}
+
+
+def _of_each_container(parameters: dict[str, Any], ranks: int) -> dict[str, Any]:
+    containers = parameters.get(NODES, 1) * parameters.pop(CONTAINERS, 1)
+    return parameters | {IN_EACH: ranks / containers}
+
+
+# What the cases of a series share: all other parameters, or how ranks lie instead of how many.
+_IN_COMMON = (_as_many, _of_each_node, _of_each_container)
+
+
+def _title(spec: FigureSpec, common: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str:
+    """Where a series was placed, and in what it differs from others of its figure."""
+    always = (*benchmarks()[spec.benchmark].factors, ON_EACH, IN_EACH)
+    words = []
+    for name, level in common.items():
+        differs = len({str(others.get(name)) for others in every}) > 1
+        if name in PLACES or not (name in always or differs):
+            continue
+        if name in (ON_EACH, IN_EACH):
+            words.append(wording.counted(round(level), "rank") + name.removeprefix("ranks"))
+        else:
+            # A word by itself, or a number with what it is of.
+            known = [str(level), f"{name}_{level}".lower()]
+            spelled = [spelt(spec.benchmark, text) for text in known]
+            told = [word for word, text in zip(spelled, known, strict=True) if word != text]
+            words.append(told[0] if told else f"{name} {level}")
+    places = {NODES: "node", RANKS: "rank", CONTAINERS: "container"}
+    placed = [wording.counted(common[p], word) for p, word in places.items() if p in common]
+    return ", ".join([*words, *placed])

@@ -21,12 +21,12 @@ from parity.core import wording
 from parity.core.wording import span
 from parity.plan.plan import Plan
 from parity.report import formatting
-from parity.report.agreement import held
 from parity.report.figures import style
 from parity.report.figures.compare import title_parts
 from parity.report.figures.page import PAGE, band_of, page
 from parity.report.figures.rows import Forest
 from parity.report.figures.specs import quantity
+from parity.report.formatting import held
 from parity.report.view import rows_of
 
 NAME = "agreement"

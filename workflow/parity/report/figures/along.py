@@ -28,8 +28,8 @@ from parity.report.figures.page import (
 )
 from parity.report.figures.planes import Lines, Mark
 from parity.report.figures.specs import spelt
-from parity.report.series import CONTAINERS, Series, curves, margin_of, published
-from parity.report.view import View
+from parity.report.series import curves, margin_of, published
+from parity.report.view import CONTAINERS, Series, View
 
 DODGE = 0.6  # of the distance between two levels, over which arms stand beside each other
 OF_OTHERS = ("x", "+", "1", "2")  # marks of published bars

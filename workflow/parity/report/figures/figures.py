@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from parity.analysis import descriptive
 from parity.benchmarks.description import FigureSpec, Form
+from parity.benchmarks.moved import LINK, PARTS, both_ways
 from parity.core.wording import span
-from parity.report import formatting, ledgers
+from parity.report import formatting
 from parity.report.figures import along, compare, noise, style
 from parity.report.figures.page import foot_of, page, planned
 from parity.report.figures.rows import Stack
@@ -51,20 +52,20 @@ def parts(view: View, spec: FigureSpec) -> Figure:
 
 def interfaces(view: View, spec: FigureSpec) -> Figure:
     """Bytes of a run by interface: what a sum over interfaces is made of."""
-    found, cases, made = ledgers.ledger(view), view.shown(spec)[:CASES], []
+    cases, made = view.shown(spec)[:CASES], []
     labels = {arm: formatting.arm_title(view.plan, arm) for arm in view.arms_of(cases)}
     for case in cases:
-        moved = [ledgers.both_ways(ledgers.of_arm(found, case, arm)) for arm in labels]
+        moved = [both_ways(view.moved_by(case, arm)) for arm in labels]
         table = pd.DataFrame(moved, index=list(labels.values()))
-        table = table.reindex(columns=list(ledgers.PARTS)).fillna(0) / GIB
-        sums = zip(table.sum(axis="columns"), table[ledgers.LINK], strict=True)
+        table = table.reindex(columns=list(PARTS)).fillna(0) / GIB
+        sums = zip(table.sum(axis="columns"), table[LINK], strict=True)
         notes = [f"{all_ / link:.2f} times" if link else "not counted" for all_, link in sums]
         made.append(Stack(
             formatting.case_levels(view.plan, case), table,
-            dict(zip(ledgers.PARTS, BLUES, strict=True)), notes=notes, visible=VISIBLE,
+            dict(zip(PARTS, BLUES, strict=True)), notes=notes, visible=VISIBLE,
             label="GiB on interfaces, per GiB of the files",
         ))  # fmt: skip
-    blocks = found.loc[found["case"].isin(cases), "n"]
+    blocks = view.moved.loc[view.moved["case"].isin(cases), "n"]
     said = "times: the sum of all interfaces over the one link     medians over "
     said += f"n = {span(blocks)} blocks of {planned(view, cases)}"
     return page(spec.title, made, 1, foot_of(view, cases, said), around=0.5)

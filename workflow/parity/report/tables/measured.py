@@ -10,15 +10,16 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from parity.benchmarks.moved import DISK, LINK, WAYS, of_way
 from parity.claims.published import TABLE_1
 from parity.core import wording
 from parity.core.wording import interval, number, percent, significant
 from parity.extensions.noise.analysis.replay import RANDOM
-from parity.report import formatting, ledgers
-from parity.report.series import CONTAINERS, ratios_by_size
+from parity.report import formatting
+from parity.report.series import ratios_by_size
 from parity.report.tables.results import case_and_arm, in_order
 from parity.report.tables.table import Table
-from parity.report.view import ALONE, View, rows_of
+from parity.report.view import ALONE, CONTAINERS, View, rows_of
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 SLOWED = 1.01  # a step that takes longer than this, over that of the reference, is slowed
@@ -225,24 +226,24 @@ def _seen(view: View, names: Sequence[str]) -> dict[str, list[dict[str, str]]]:
 
 def _counted(view: View) -> Iterator[tuple[tuple[str, str, str], Mapping[str, float]]]:
     """Case, arm and number of blocks of what was counted, in the order of the plan; its values."""
-    found = ledgers.ledger(view)
+    found = view.moved
     blocks = found.groupby(["case", "arm"])["n"].max().to_dict()
     for case in view.plan.cases:
         for arm in (arm for arm in view.arms if (case.name, arm) in blocks):
             titles = (
                 formatting.case_title(view.plan, case.name), formatting.arm_title(view.plan, arm)
             )  # fmt: skip
-            yield (*titles, str(blocks[case.name, arm])), ledgers.of_arm(found, case.name, arm)
+            yield (*titles, str(blocks[case.name, arm])), view.moved_by(case.name, arm)
 
 
 def byte_ledger(view: View) -> Table:
     """Bytes by interface, and how often the sum has what the one link has once."""
     cells = []
     for what, values in _counted(view):
-        both = pd.DataFrame({way: ledgers.of_way(values, way) for way in ledgers.WAYS}).fillna(0)
+        both = pd.DataFrame({way: of_way(values, way) for way in WAYS}).fillna(0)
         both.loc["sum"] = both.sum()
         whole = both.sum(axis="columns")
-        link = whole.get(ledgers.LINK, 0.0)
+        link = whole.get(LINK, 0.0)
         for part, received, sent in both[whole >= LEAST].itertuples(name=None):
             times = f"{(received + sent) / link:.2f}" if link else "–"
             cells.append((*what, part, f"{received / MIB:,.1f}", f"{sent / MIB:,.1f}", times))
@@ -253,8 +254,8 @@ def request_ledger(view: View) -> Table:
     """Requests and bytes of the disks for the same data."""
     cells = []
     for what, values in _counted(view):
-        if all(name in values for name in ledgers.DISK):
-            reads, writes, got, written = (values[name] for name in ledgers.DISK)
+        if all(name in values for name in DISK):
+            reads, writes, got, written = (values[name] for name in DISK)
             each = f"{written / writes / 1024:,.0f}" if writes else "–"
             shares = (f"{got / 2**30:.2f}", f"{written / 2**30:.2f}")
             cells.append((*what, f"{reads:,.0f}", f"{writes:,.0f}", each, *shares))

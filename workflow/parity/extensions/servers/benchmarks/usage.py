@@ -10,8 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from parity.benchmarks.description import FigureSpec, Metric, Quantity, described
+from parity.benchmarks import moved as words
+from parity.benchmarks.description import FigureSpec, Form, Metric, Quantity, described
 from parity.benchmarks.model import Counted
+from parity.benchmarks.moved import BRIDGE, DISK, END, LOOPBACK, OTHERS, WAYS
+from parity.extensions.servers.runtimes import docker_bridge
 
 BEGIN = "usage_"
 # The file system of the publication.
@@ -19,8 +22,10 @@ PUBLISHED = "orangefs"
 GIB = 2**30
 
 
-def _counted(metric: str, label: str, unit: str, better: str = "lower") -> Quantity:
-    return Quantity(metric, label, unit, better, clock="external")
+def _counted(
+    metric: str, label: str, unit: str, better: str = "lower", is_cost: bool = True
+) -> Quantity:
+    return Quantity(metric, label, unit, better, clock="external", is_cost=is_cost)
 
 
 # With what carries their bytes for the runtime, such as Docker's proxies.
@@ -28,14 +33,17 @@ SERVER_CPU = _counted("server_cpu_seconds", "CPU time of all servers", "s")
 CLIENT_CPU = _counted("client_cpu_seconds", "CPU time of the client", "s")
 CPU_PER_GIGABYTE = _counted("cpu_seconds_per_gigabyte", "servers' CPU time", "s/GiB")
 REQUESTS = _counted("device_requests", "disk requests", "1")
-# Of the publication's two readings of it, more at a time and for longer, the first is a rate.
-REQUEST_RATE = _counted("device_requests_per_second", "disk requests at a time", "1/s", "higher")
-DEVICE_BYTES = _counted("device_bytes_per_byte", "bytes of the disk per byte of the file", "1")
-NETWORK = _counted("network_bytes_per_gigabyte", "bytes summed over interfaces", "B/GiB")
-LINK = _counted("link_bytes_per_gigabyte", "bytes on the one link", "B/GiB")
 # The publication's readings that are no cost: a sum counts a byte on each interface that it
-# crosses, and more requests at a time are a faster disk as well as more work for it.
-NO_COSTS = (NETWORK, REQUEST_RATE)
+# crosses; of requests, more at a time and for longer, the first is a rate, and as well a faster
+# disk as more work for it.
+REQUEST_RATE = _counted(
+    "device_requests_per_second", "disk requests at a time", "1/s", "higher", is_cost=False
+)
+DEVICE_BYTES = _counted("device_bytes_per_byte", "bytes of the disk per byte of the file", "1")
+NETWORK = _counted(
+    "network_bytes_per_gigabyte", "bytes summed over interfaces", "B/GiB", is_cost=False
+)
+LINK = _counted("link_bytes_per_gigabyte", "bytes on the one link", "B/GiB")
 MONITOR = _counted("monitor_cpu_seconds", "CPU time of the monitor", "s")
 METRICS = (
     *(SERVER_CPU, CLIENT_CPU, CPU_PER_GIGABYTE, REQUESTS, REQUEST_RATE, DEVICE_BYTES),
@@ -81,24 +89,21 @@ def metrics_of(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> tu
 _WAYS = ("read", "written")
 
 
-def surrogate(name: str, title: str) -> str:
-    """What a file system stands for, and one host for the publication's two nodes."""
-    system = "" if name == PUBLISHED else f", and {title} for their OrangeFS"
-    return f"One host stands for their two nodes{system}."
-
-
 def figures_of(name: str, title: str, rates: Sequence[Quantity]) -> tuple[FigureSpec, ...]:
     """Figures 2 to 4 of Yildirim et al. 2021, and the rates, of a benchmark with servers.
 
     Args:
         rates: what it tells itself: writing, reading, and the time of both.
     """
+    system = "" if name == PUBLISHED else f", and {title} for their OrangeFS"
+    surrogate = f"One host stands for their two nodes{system}."
     return tuple(
         replace(
             spec,
             name=f"{name}-{spec.name}",
             title=f"{title}: {spec.title}",
-            caption=f"{spec.caption} {surrogate(name, title)}",
+            caption=f"{spec.caption} {surrogate}",
+            stands_for=surrogate if spec.form is Form.INTERFACES else "",
         )
         for spec in described(__file__, (*rates, *METRICS))["figures"]
     )
@@ -124,4 +129,27 @@ def _per(value: float | None, amount: float) -> float | None:
     return None if value is None or amount <= 0 else value / amount
 
 
-COUNTED = Counted(metrics_of)
+def part_of(interface: str, link: str) -> str:
+    """The part of an interface in a byte's way: a container's end has a new name in each run."""
+    if interface == link:
+        return words.LINK
+    known = {"lo": LOOPBACK, docker_bridge.NETWORK: BRIDGE}
+    return END if interface.startswith("veth") else known.get(interface, OTHERS)
+
+
+def moved(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> dict[str, float]:
+    """What a run moved, per GiB of its files, as `Counted.moved` says it."""
+    gigabytes = float(parameters.get("gigabytes", 0))
+    if gigabytes <= 0:
+        return {}
+    amounts: dict[str, float] = {}
+    for name, both in interfaces(evidence).items():
+        part = part_of(name, evidence.get(f"{BEGIN}link", ""))
+        for way, count in zip(WAYS, both, strict=True):
+            amounts[f"{way} {part}"] = amounts.get(f"{way} {part}", 0.0) + count
+    told = dict(_numbers(evidence))
+    amounts |= {what: told[what] for what in DISK if what in told}
+    return {what: amount / gigabytes for what, amount in amounts.items()}
+
+
+COUNTED = Counted(metrics_of, mark=f'"{BEGIN}seconds"', moved=moved)
