@@ -22,7 +22,7 @@ from parity.claims.register import (
 )
 from parity.core.errors import UserError
 from parity.plan.study import Study, load_study
-from parity.runtimes import Derived
+from parity.runtimes import Arms
 
 CONFIG = Path(__file__).parents[3] / "config"
 KNOWN = declared()
@@ -159,7 +159,7 @@ def with_name(name: str) -> Declared:
         return Declared(benchmarks, KNOWN.arms)
     benchmarks[name] = type("New", (StartUp,), {"name": name})()
     arms = dict(KNOWN.arms)
-    return Declared(benchmarks, Derived(arms | {name: arms["podman"]}))
+    return Declared(benchmarks, Arms(arms | {name: arms["podman"]}))
 
 
 @pytest.mark.parametrize("name", sorted(set().union(*AWAITED.values())))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from parity.core.package import extensions_with, modules_with
+from parity.core.package import modules_with
 from parity.runtimes.model import Arm
 
 
@@ -16,39 +16,38 @@ def arms() -> dict[str, Arm]:
     return {arm.name: arm for group in modules_with(sys.modules[__name__], "ARMS") for arm in group}
 
 
-class Derived(Mapping[str, Arm]):
-    """Arms by name, and each that an extension makes of one of them; those are not listed."""
+class Arms(Mapping[str, Arm]):
+    """Arms by name; also under each name that a module's `derived` tells the arm of.
 
-    def __init__(self, arms: Mapping[str, Arm]) -> None:
-        self._arms = arms
-        self._makers = extensions_with(sys.modules[__name__], "derived")
+    So are a CPU limit, a network of its own and a step that a study gives; none of these is
+    listed.
+    """
+
+    def __init__(self, listed: Mapping[str, Arm]) -> None:
+        self._listed = listed
+        self._makers = modules_with(sys.modules[__name__], "derived")
 
     def __getitem__(self, name: str) -> Arm:
-        if name in self._arms:
-            return self._arms[name]
-        for derived in self._makers:
-            arm: Arm | None = derived(name, self._arms)
-            if arm:
-                return arm
-        raise KeyError(name)
+        if name in self._listed:
+            return self._listed[name]
+        arm: Arm | None = next(
+            filter(None, (make(name, self._listed) for make in self._makers)), None
+        )
+        if arm is None:
+            raise KeyError(name)
+        return arm
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._arms)
+        return iter(self._listed)
 
     def __len__(self) -> int:
-        return len(self._arms)
+        return len(self._listed)
 
 
 @cache
 def every_arm() -> Mapping[str, Arm]:
-    """Every arm, and those that run from an image with each link set, by name.
-
-    Each is also found under what extensions make of it: a CPU limit, a network of its own. Such a
-    module has a function `derived` that tells the arm of a name, of the listed ones; None if it
-    is no name of its own. So is a step that a study gives (`given.py`).
-    """
+    """Every arm, those that run from an image with each link set, and what is derived of them."""
     # They are of the modules that arms() reads.
-    from parity.runtimes.derived import WithGiven, linked
+    from parity.runtimes.derived import linked
 
-    listed = arms() | {arm.name: arm for arm in linked(arms().values())}
-    return WithGiven(Derived(listed))
+    return Arms(arms() | {arm.name: arm for arm in linked(arms().values())})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,7 @@ from typing import Any
 from parity.core.commands import Availability
 from parity.core.spack_paths import PREFIX
 from parity.runtimes.ladder import Step
-from parity.runtimes.limits import CpuLimit
-from parity.runtimes.model import HOST_MPI, SHARED, Arm, Launch
+from parity.runtimes.model import HOST_MPI, SHARED, Arm, Launch, absent
 from parity.runtimes.native import Native
 
 
@@ -35,24 +34,12 @@ class Derived(Arm):
     root_filesystem = of_base("root_filesystem")
     isolates = of_base("isolates")
     lasting = of_base("lasting")
-
-    def probe(self) -> Availability:
-        return self.base.probe()
-
-    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        return self.base.command(launch, inner)
-
-    def limit_words(self, limit: CpuLimit) -> list[str] | None:
-        return self.base.limit_words(limit)
-
-    def digest(self, location: str) -> str:
-        return self.base.digest(location)
-
-    def size(self, location: str) -> int:
-        return self.base.size(location)
-
-    def cleanup(self, *launches: Launch) -> None:
-        self.base.cleanup(*launches)
+    probe = of_base("probe")
+    command = of_base("command")
+    limit_words = of_base("limit_words")
+    digest = of_base("digest")
+    size = of_base("size")
+    cleanup = of_base("cleanup")
 
 
 _LIBRARIES = Path("/usr/lib") / f"{platform.machine()}-linux-gnu"
@@ -79,8 +66,8 @@ def host_mpi() -> tuple[Path, ...]:
 
 _SHOWN = {SHARED: native_tree, HOST_MPI: host_mpi}
 _ABSENT = {
-    SHARED: Availability(False, reason="nothing was built natively", remedy="snakemake native"),
-    HOST_MPI: Availability(False, reason="no MPI", remedy="apt-get install openmpi-bin"),
+    SHARED: absent("nothing was built natively", "snakemake native"),
+    HOST_MPI: absent("no MPI", "apt-get install openmpi-bin"),
 }
 
 
@@ -92,32 +79,24 @@ class Linked(Derived):
 
     def probe(self) -> Availability:
         """Whether the runtime is here, and what is to be shown."""
-        presence = self.base.probe()
-        return presence if not presence.available or self._shown() else _ABSENT[self.link_set]
-
-    def _shown(self) -> tuple[Path, ...]:
-        return _SHOWN[self.link_set]()
+        presence: Availability = self.base.probe()
+        if presence.available and not _SHOWN[self.link_set]():
+            return _ABSENT[self.link_set]
+        return presence
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        return self.base.command(replace(launch, binds=(*launch.binds, *self._shown())), inner)
+        binds = (*launch.binds, *_SHOWN[self.link_set]())
+        return self.base.command(replace(launch, binds=binds), inner)
 
 
 def linked(arms: Iterable[Arm]) -> list[Arm]:
     """Each arm that runs from an image, once with each link set but its own."""
     return [
-        Linked(
-            base=arm,
-            name=f"{arm.name}-{suffix}",
-            title=f"{arm.title} ({words})",
-            link_set=link_set,
-        )
+        Linked(arm, f"{arm.name}-{suffix}", f"{arm.title} ({words})", link_set)
         for arm in arms
         if arm.image_format
         for link_set, (suffix, words) in _SUFFIXES.items()
     ]
-
-
-_NAME = re.compile(r"step-[1-9][0-9]?")
 
 
 @dataclass(frozen=True)
@@ -129,17 +108,6 @@ class Given(Native):
     is_native = False
 
 
-class WithGiven(Mapping[str, Arm]):
-    """Arms by name, and `step-1` to `step-99`, which are not listed."""
-
-    def __init__(self, arms: Mapping[str, Arm]) -> None:
-        self._arms = arms
-
-    def __getitem__(self, name: str) -> Arm:
-        return Given(name, name) if _NAME.fullmatch(name) else self._arms[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arms)
-
-    def __len__(self) -> int:
-        return len(self._arms)
+def derived(name: str, arms: Mapping[str, Arm]) -> Arm | None:
+    """The rung that a study gives, of `step-1` to `step-99`; None if it is another name."""
+    return Given(name, name) if re.fullmatch(r"step-[1-9][0-9]?", name) else None

@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -36,7 +36,7 @@ from parity.runtimes.limits import (
     control_group_version,
     control_group_words,
 )
-from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look
+from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look, absent
 from parity.runtimes.namespaces import mounted, no_user_namespaces
 
 PROFILE = Path("/usr/share/containers/seccomp.json")
@@ -62,12 +62,10 @@ class _Comparison(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """What happens when a system call is made.
 
     Attributes:
-        call: the system call's name.
         action: `SCMP_ACT_ALLOW`, or `SCMP_ACT_ERRNO` with the error in its low bits.
         comparisons: (argument, comparison, first value, second value), all of which must
             hold for the rule to apply; empty if it always does.
@@ -78,27 +76,16 @@ class Rule:
     comparisons: tuple[tuple[int, int, int, int], ...] = ()
 
 
-def _action(entry: Mapping[str, Any], name: str, number: str) -> int:
-    if entry[name] == "SCMP_ACT_ALLOW":
-        return _ALLOW
-    if entry[name] == "SCMP_ACT_ERRNO":
-        return _ERRNO | int(entry.get(number, errno.EPERM))
-    raise UserError(f"unknown action {entry[name]}", where=str(PROFILE))
-
-
-def _applies(entry: Mapping[str, Any], machine: str) -> bool:
-    """Whether an entry is meant for this machine and for a container's capabilities."""
-    includes, excludes = entry.get("includes") or {}, entry.get("excludes") or {}
+def _action(name: str, error: int | None) -> int:
+    if name not in ("SCMP_ACT_ALLOW", "SCMP_ACT_ERRNO"):
+        raise UserError(f"unknown action {name}", where=str(PROFILE))
     return (
-        machine in includes.get("arches", [machine])
-        and machine not in excludes.get("arches", [])
-        and CAPABILITIES.issuperset(includes.get("caps", []))
-        and CAPABILITIES.isdisjoint(excludes.get("caps", []))
+        _ALLOW if name == "SCMP_ACT_ALLOW" else _ERRNO | (errno.EPERM if error is None else error)
     )
 
 
 def rules(profile: Mapping[str, Any], machine: str) -> Iterator[Rule]:
-    """The profile's rules for one machine, in the profile's order.
+    """The profile's rules for a container on one machine, in the profile's order.
 
     Args:
         machine: in the profile's own words, such as `amd64`.
@@ -107,18 +94,24 @@ def rules(profile: Mapping[str, Any], machine: str) -> Iterator[Rule]:
         UserError: the profile has an action that is neither to allow nor to refuse.
     """
     for entry in profile["syscalls"]:
-        if not _applies(entry, machine):
+        includes, excludes = entry.get("includes") or {}, entry.get("excludes") or {}
+        if not (
+            machine in includes.get("arches", [machine])
+            and machine not in excludes.get("arches", [])
+            and CAPABILITIES.issuperset(includes.get("caps", []))
+            and CAPABILITIES.isdisjoint(excludes.get("caps", []))
+        ):
             continue
         comparisons = tuple(
             (
-                each["index"],
-                1 + _COMPARISONS.index(each["op"].removeprefix("SCMP_CMP_")),
-                each["value"],
-                each.get("valueTwo", 0),
+                argument["index"],
+                1 + _COMPARISONS.index(argument["op"].removeprefix("SCMP_CMP_")),
+                argument["value"],
+                argument.get("valueTwo", 0),
             )
-            for each in entry.get("args") or ()
+            for argument in entry.get("args") or ()
         )
-        action = _action(entry, "action", "errnoRet")
+        action = _action(entry["action"], entry.get("errnoRet"))
         for call in entry["names"]:
             yield Rule(call, action, comparisons)
 
@@ -126,12 +119,11 @@ def rules(profile: Mapping[str, Any], machine: str) -> Iterator[Rule]:
 def no_profile() -> Availability | None:
     """Why a filter cannot be made here; None if it can."""
     if not PROFILE.exists():
-        remedy = "apt-get install golang-github-containers-common"
-        return Availability(False, reason=f"no {PROFILE}", remedy=remedy)
+        return absent(f"no {PROFILE}", "apt-get install golang-github-containers-common")
     try:
         ctypes.CDLL(LIBRARY)
     except OSError:
-        return Availability(False, reason=f"no {LIBRARY}", remedy="apt-get install libseccomp2")
+        return absent(f"no {LIBRARY}", "apt-get install libseccomp2")
     return None
 
 
@@ -153,13 +145,34 @@ def _filter(profile_file: Path) -> bytes:
     """The filter of a profile; made once, because every run of the arm asks for it."""
     profile, library = json.loads(profile_file.read_text(encoding="utf-8")), ctypes.CDLL(LIBRARY)
     library.seccomp_init.restype = ctypes.c_void_p
-    context = ctypes.c_void_p(
-        library.seccomp_init(_action(profile, "defaultAction", "defaultErrnoRet"))
-    )
+    library.seccomp_arch_resolve_name.restype = ctypes.c_uint32
+    library.seccomp_arch_native.restype = ctypes.c_uint32
+
+    def architecture(name: str) -> int:
+        lower = name.removeprefix("SCMP_ARCH_").lower()
+        return int(library.seccomp_arch_resolve_name(lower.encode()))
+
+    default = _action(profile["defaultAction"], profile.get("defaultErrnoRet"))
+    context = ctypes.c_void_p(library.seccomp_init(default))
     try:
-        _add_relatives(library, context, profile)
+        # The rules hold for those sets of system calls that are there before them.
+        for entry in profile["archMap"]:
+            if architecture(entry["architecture"]) == library.seccomp_arch_native():
+                for name in entry["subArchitectures"]:
+                    library.seccomp_arch_add(context, ctypes.c_uint32(architecture(name)))
         for rule in rules(profile, _MACHINES.get(platform.machine(), "")):
-            _add(library, context, rule)
+            number = library.seccomp_syscall_resolve_name(rule.call.encode())
+            if number == _UNKNOWN_CALL:
+                continue  # Younger than this libseccomp: the default refuses it, as for runc.
+            count = len(rule.comparisons)
+            comparisons = (_Comparison * count)(*(_Comparison(*c) for c in rule.comparisons))
+            failure = library.seccomp_rule_add_array(
+                context, ctypes.c_uint32(rule.action), number, count, comparisons
+            )
+            # The profile has some rules twice.
+            if failure not in (0, -errno.EEXIST):
+                what = f"libseccomp refuses a rule: {rule} ({failure})"
+                raise UserError(what, where=str(PROFILE))
         with TemporaryFile() as output:
             if failure := library.seccomp_export_bpf(context, output.fileno()):
                 raise UserError(f"libseccomp cannot write the filter: {failure}")
@@ -167,38 +180,6 @@ def _filter(profile_file: Path) -> bytes:
             return output.read()
     finally:
         library.seccomp_release(context)
-
-
-def _add_relatives(
-    library: ctypes.CDLL, context: ctypes.c_void_p, profile: Mapping[str, Any]
-) -> None:
-    """Have the rules hold for the machine's other sets of system calls, before any is added."""
-
-    def architecture(name: str) -> int:
-        return int(
-            library.seccomp_arch_resolve_name(name.removeprefix("SCMP_ARCH_").lower().encode())
-        )
-
-    library.seccomp_arch_resolve_name.restype = ctypes.c_uint32
-    library.seccomp_arch_native.restype = ctypes.c_uint32
-    for entry in profile["archMap"]:
-        if architecture(entry["architecture"]) == library.seccomp_arch_native():
-            for name in entry["subArchitectures"]:
-                library.seccomp_arch_add(context, ctypes.c_uint32(architecture(name)))
-
-
-def _add(library: ctypes.CDLL, context: ctypes.c_void_p, rule: Rule) -> None:
-    number = library.seccomp_syscall_resolve_name(rule.call.encode())
-    if number == _UNKNOWN_CALL:
-        return  # Younger than this libseccomp: the default refuses it, as it does for runc.
-    count = len(rule.comparisons)
-    comparisons = (_Comparison * count)(*(_Comparison(*each) for each in rule.comparisons))
-    failure = library.seccomp_rule_add_array(
-        context, ctypes.c_uint32(rule.action), number, count, comparisons
-    )
-    # The profile has some rules twice.
-    if failure not in (0, -errno.EEXIST):
-        raise UserError(f"libseccomp refuses a rule: {rule} ({failure})", where=str(PROFILE))
 
 
 _LONGEST_END_SECONDS = 5
@@ -263,45 +244,75 @@ class Step(Arm):
 
     @property
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(filter(None, (MECHANISMS[each].namespace for each in self.mechanisms)))
+        return tuple(filter(None, (MECHANISMS[name].namespace for name in self.mechanisms)))
 
     @property
     def packages(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(name for each in self.mechanisms for name in MECHANISMS[each].packages)
+        return tuple(package for name in self.mechanisms for package in MECHANISMS[name].packages)
 
     def probe(self) -> Availability:
-        if missing := _missing(self.mechanisms):
+        if missing := self._missing():
             return missing
         # The image is the run's own; everything else is tried.
-        tried = [each for each in self.mechanisms if each != "squashfs"]
+        tried = replace(self, mechanisms=tuple(n for n in self.mechanisms if n != "squashfs"))
         with tempfile.TemporaryDirectory() as state:
             launch = Launch(f"parity-probe-{os.getpid()}-{self.name}", None, SCRATCH, Path(state))
-            started, said = self._started(launch, [*_words(tried, launch), "true"])
-            if not started:
+            words = tried.command(launch, ["true"])
+            for _ in range(_TRIES):
+                started, answer = answer_of(words)
+                if started:
+                    break
+                # Bubblewrap reads the table of mounts and then goes through them, and fails if
+                # another container ends in between and takes its own away.
+                self.cleanup(launch)
+            else:
                 remedy = "as root on the node itself, or in a control group delegated to you"
-                return Availability(False, reason=f"cannot start: {said}", remedy=remedy)
+                return absent(f"cannot start: {answer}", remedy)
         if "mount" in self.mechanisms:
             return Availability(True, version=answer_of(["bwrap", "--version"])[1])
         return Availability(True, version=f"{platform.system()} {platform.release()}")
 
+    def _missing(self) -> Availability | None:
+        """What of the mechanisms' programs, files or rights is not here; None if nothing is."""
+        if "mount" in self.mechanisms:
+            if not is_installed("bwrap"):
+                return absent("not installed", "apt-get install bubblewrap")
+            if os.getuid() and "user" not in self.mechanisms:
+                remedy = "run the study as root: an ordinary user's needs a user namespace as well"
+                return absent("needs root", remedy)
+            if os.getuid() and (missing := no_user_namespaces()):
+                return missing
+        if "seccomp" in self.mechanisms and (missing := no_profile()):
+            return missing
+        if "squashfs" in self.mechanisms:
+            if not is_installed("squashfuse_ll"):
+                return absent("no squashfuse", "apt-get install squashfuse")
+            return no_fuse()
+        return None
+
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        return [*_words(self.mechanisms, launch), *inner]
+        words = ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", launch.name, *launch.limits]
+        root = ["--dev-bind", "/", "/"]
+        if "squashfs" in self.mechanisms:
+            point, scratch = launch.state / "mount", str(launch.scratch)
+            # Only root may mount without a user namespace to do it in.
+            rights = ["--map-root-user"] if os.getuid() else []
+            mount = mounted("squashfuse_ll", launch.location, point)
+            words += ["unshare", *rights, "--mount", *mount]
+            root = ["--ro-bind", str(point), "/", "--dev-bind", "/dev", "/dev"]
+            root += ["--ro-bind", "/sys", "/sys", "--bind", scratch, scratch]
+            for path in (HOSTS, *launch.binds):
+                root += ["--ro-bind", str(path), str(path)]
+        if "seccomp" in self.mechanisms:
+            file = launch.state / "seccomp.bpf"
+            write_filter(file)
+            words += ["/bin/sh", "-euc", FILTERED, "filtered", str(file)]
+        if "mount" in self.mechanisms:
+            words += ["bwrap", *root]
+        return [*words, *(w for name in self.mechanisms for w in MECHANISMS[name].words), *inner]
 
     def limit_words(self, limit: CpuLimit) -> list[str] | None:
         return control_group_words(limit, control_group_version())
-
-    def _started(self, launch: Launch, words: Sequence[str]) -> tuple[bool, str]:
-        """Whether the words ran, and what they said; asked anew where a mount may have gone.
-
-        Bubblewrap reads the table of mounts and then goes through them, and fails if another
-        container ends in between and takes its own away.
-        """
-        for _ in range(_TRIES):
-            started, said = answer_of(words)
-            if started:
-                break
-            self.cleanup(launch)
-        return started, said
 
     def cleanup(self, *launches: Launch) -> None:
         """End what is left in the run's control groups, and remove them."""
@@ -309,54 +320,6 @@ class Step(Arm):
         for folder, below, _ in os.walk(CONTROL_GROUPS):
             for name in names.intersection(below):
                 _remove(Path(folder, name))
-
-
-def _missing(mechanisms: Sequence[str]) -> Availability | None:
-    """What of the mechanisms' programs, files or rights is not here; None if nothing is."""
-    if "mount" in mechanisms:
-        if not is_installed("bwrap"):
-            return Availability(False, reason="not installed", remedy="apt-get install bubblewrap")
-        if os.getuid() and "user" not in mechanisms:
-            remedy = "run the study as root: an ordinary user's needs a user namespace as well"
-            return Availability(False, reason="needs root", remedy=remedy)
-        if os.getuid() and (missing := no_user_namespaces()):
-            return missing
-    if "seccomp" in mechanisms and (missing := no_profile()):
-        return missing
-    if "squashfs" in mechanisms:
-        if not is_installed("squashfuse_ll"):
-            return Availability(False, reason="no squashfuse", remedy="apt-get install squashfuse")
-        return no_fuse()
-    return None
-
-
-def _words(mechanisms: Sequence[str], launch: Launch) -> list[str]:
-    """The words in front of the program's own that turn the mechanisms on."""
-    words = ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", launch.name, *launch.limits]
-    root = ["--dev-bind", "/", "/"]
-    if "squashfs" in mechanisms:
-        mount, root = _mounted(launch)
-        words += mount
-    if "seccomp" in mechanisms:
-        file = launch.state / "seccomp.bpf"
-        write_filter(file)
-        words += ["/bin/sh", "-euc", FILTERED, "filtered", str(file)]
-    if "mount" in mechanisms:
-        words += ["bwrap", *root]
-    return words + [word for each in mechanisms for word in MECHANISMS[each].words]
-
-
-def _mounted(launch: Launch) -> tuple[list[str], list[str]]:
-    """The words that mount the image, and bubblewrap's that make it the root."""
-    point = launch.state / "mount"
-    # Only root may mount without a user namespace to do it in.
-    rights = ["--map-root-user"] if os.getuid() else []
-    root = ["--ro-bind", str(point), "/", "--dev-bind", "/dev", "/dev", "--ro-bind", "/sys", "/sys"]
-    root += ["--bind", str(launch.scratch), str(launch.scratch)]
-    for path in (HOSTS, *launch.binds):
-        root += ["--ro-bind", str(path), str(path)]
-    words = mounted("squashfuse_ll", launch.location, point)
-    return ["unshare", *rights, "--mount", *words], root
 
 
 def _remove(group: Path) -> None:
@@ -372,10 +335,12 @@ def _remove(group: Path) -> None:
         time.sleep(0.01)
 
 
-def _steps() -> Iterator[Step]:
-    for last, name in enumerate(MECHANISMS, start=1):
-        image = ("squashfs", "fuse") if name == "squashfs" else (None, "")
-        yield Step(f"ladder-{name}", f"+{name}", tuple(MECHANISMS)[:last], *image)
-
-
-ARMS = tuple(_steps())
+ARMS = tuple(
+    Step(
+        f"ladder-{name}",
+        f"+{name}",
+        tuple(MECHANISMS)[:last],
+        *(("squashfs", "fuse") if name == "squashfs" else ()),
+    )
+    for last, name in enumerate(MECHANISMS, start=1)
+)
