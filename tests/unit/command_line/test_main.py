@@ -1,5 +1,6 @@
 """Commands: options that follow from a function's parameters, and words of rules that fit them."""
 
+import argparse
 import inspect
 import re
 import subprocess
@@ -9,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from parity.command_line import main as command_line
 from parity.command_line import software
-from parity.command_line.main import COMMANDS, MODULES, main
+from parity.command_line.main import add_options, commands, main
 from parity.core.errors import REFUSED
 from parity.core.package import PACKAGE
 
@@ -19,6 +19,7 @@ RULES = "".join(
     path.read_text()
     for path in [PACKAGE.parent / "Snakefile", *(PACKAGE.parent / "rules").glob("*.smk")]
 )
+COMMANDS = commands()
 # Name, and all words, of every command that a rule calls.
 CALLS = [
     (words.split()[0], set(re.findall(r"--([a-z-]+)", words)))
@@ -31,9 +32,7 @@ CALLS = [
 
 @pytest.mark.parametrize(("name", "words"), CALLS, ids=[name for name, _ in CALLS])
 def test_a_rule_gives_a_command_all_that_it_needs(name: str, words: set[str]) -> None:
-    module = __import__(f"parity.command_line.{MODULES[name]}", fromlist=["_"])
-    function = getattr(module, name.replace("-", "_"))
-    options = inspect.signature(function).parameters.values()
+    options = inspect.signature(COMMANDS[name].code).parameters.values()
     known = {option.name.replace("_", "-") for option in options}
     assert words <= known
     assert {o.name.replace("_", "-") for o in options if o.default is o.empty} <= words
@@ -41,8 +40,7 @@ def test_a_rule_gives_a_command_all_that_it_needs(name: str, words: set[str]) ->
 
 def test_every_command_but_those_of_people_and_nodes_is_called_by_a_rule() -> None:
     others = {"measure", "diagnose", "import", "install", "progress", "check-node", "clean-up"}
-    assert {name for name, _ in CALLS} == MODULES.keys() - others
-    assert len(MODULES) == sum(map(len, COMMANDS.values()))
+    assert {name for name, _ in CALLS} == COMMANDS.keys() - others
 
 
 def test_options_are_what_the_parameters_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,11 +48,13 @@ def test_options_are_what_the_parameters_say(monkeypatch: pytest.MonkeyPatch) ->
 
     def lock(
         file: Path, many: list[Path], one: Path | None, site: Mapping[str, object],
-        jobs: int, hours: float | None = None, loud: bool = False,
+        jobs: int, hours: float | None = 2.5, loud: bool = False,
     ) -> None:  # fmt: skip
         """Say it.
 
-        Args: none of which is in the summary.
+        Args:
+            hours: how long
+                it takes
         """
         seen.update(locals())
 
@@ -63,11 +63,13 @@ def test_options_are_what_the_parameters_say(monkeypatch: pytest.MonkeyPatch) ->
     main([*words.split(), '{"a": 1}'])
     expected = {"file": Path("a"), "many": [], "one": None, "site": {"a": 1}, "jobs": 2}
     assert {key: seen[key] for key in expected} == expected
-    assert (seen["hours"], seen["loud"]) == (None, True)
+    assert (seen["hours"], seen["loud"]) == (2.5, True)
     words = "lock --file a --many b c --one d --jobs 2 --hours 1.5 --site {}"
     main(words.split())
     assert (seen["many"], seen["one"], seen["hours"]) == ([Path("b"), Path("c")], Path("d"), 1.5)
-    assert command_line._command("lock").summary == "Say it."
+    parser = argparse.ArgumentParser()
+    add_options(parser, lock)
+    assert "--hours [HOURS] how long it takes (2.5)" in " ".join(parser.format_help().split())
 
 
 def test_a_rule_s_empty_parameter_is_none_of_an_option() -> None:

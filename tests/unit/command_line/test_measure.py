@@ -11,7 +11,7 @@ import yaml
 
 from parity.command_line import measure
 from parity.command_line.main import main
-from parity.command_line.measure import chosen_arms, write_folder
+from parity.command_line.measure import chosen_arms
 from parity.core.commands import Availability
 from parity.core.errors import REFUSED, UserError
 from parity.core.settings import check, schema
@@ -63,6 +63,10 @@ def test_the_answer_comes_first_and_the_folder_is_a_workflow_s(
     assert (made / "called").read_text().split()[-2:] == [
         "results/live/solver-measure/summary.txt", "dashboard",
     ]  # fmt: skip
+    assert {str(p.relative_to(made)) for p in made.rglob("*") if p.is_file()} - {"called"} == {
+        "Snakefile", "config/config.yaml", "config/studies/solver.yaml", measure.PROFILE,
+        "results/live/solver-measure/summary.txt",
+    }  # fmt: skip
     config = yaml.safe_load((made / "config/config.yaml").read_text())
     check(config, schema("config"), "config.yaml")
     assert (config["study"], config["data"]) == ("config/studies/solver.yaml", "live")
@@ -131,15 +135,6 @@ def test_what_is_no_container_is_no_runtime() -> None:
     for name in ("native", "native-a", "chroot", "chroot-a"):
         with pytest.raises(UserError, match="unknown runtime"):
             chosen_arms([name], arms().values())
-
-
-def test_a_folder_holds_what_snakemake_needs_and_no_more(tmp_path: Path) -> None:
-    write_folder(tmp_path / "made", {"study": "one"}, measure.PROJECT)
-    names = {str(p.relative_to(tmp_path / "made")) for p in tmp_path.rglob("*") if p.is_file()}
-    assert names == {
-        "Snakefile", "config/config.yaml", "config/studies/one.yaml",
-        "profiles/default/profile.yaml",
-    }  # fmt: skip
 
 
 def test_the_command_of_a_clone_answers_in_a_folder_with_modules_of_its_own(tmp_path: Path) -> None:

@@ -64,7 +64,6 @@ def test_with_an_image_absolute_paths_are_its_own(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "has_image", "message"),
     [
-        ([], False, "no program is given"),
         (["./none"], False, "there is no program ./none"),
         (["no-such-program-anywhere"], False, "there is no program no-such"),
         (["./in.dat"], False, "in.dat cannot be run"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.command_line.main import MODULES
+from parity.command_line.main import commands
 from parity.core.package import LAYERS, PACKAGE, code_of
 
 FILES = {
@@ -54,5 +54,5 @@ def test_every_rule_that_carries_a_digest_has_the_one_of_its_command_s_package()
         if digest and command:
             carried[command[1]] = digest[1]
     assert {"analyse", "draw", "judge", "parse", "tell", "build-paper"} <= carried.keys()
-    assert carried == {command: MODULES[command] for command in carried}
+    assert carried == {command: commands()[command].module for command in carried}
     assert set(carried.values()) <= set(LAYERS)

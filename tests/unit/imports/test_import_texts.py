@@ -9,7 +9,7 @@ import pytest
 from parity.analysis.analysis import analysed
 from parity.command_line.main import main
 from parity.core.errors import UserError
-from parity.imports.command import converters
+from parity.imports.forms import converters
 
 GOLDEN = Path(__file__).parents[2] / "golden/imports"
 LATENCY = (GOLDEN / "osu/latency.txt").read_text()

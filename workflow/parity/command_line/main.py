@@ -1,4 +1,8 @@
-"""Finds the command that a command line names, reads its words and runs it."""
+"""Finds the command that a command line names, reads its options and runs it.
+
+A command is a public function of a module here that returns nothing. Its options are its
+parameters, and what they mean is in its docstring.
+"""
 
 from __future__ import annotations
 
@@ -6,62 +10,52 @@ import argparse
 import ast
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-from parity.core.errors import REFUSED, shown_to_the_user
+from parity.core.errors import REFUSED, UserError, shown_to_the_user
+
+# In the order in which they are listed, people's first. What rules call lies in the module of the
+# highest package that it uses, from which the digest of its code follows (`core.package`).
+MODULES = (
+    *("measure", "diagnose", "import_results", "software", "plan", "runner", "records"),
+    *("analysis", "claims", "report", "preview", "checks"),
+)
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command of people's: a module of this package exports it as `COMMAND`.
+class Command(NamedTuple):
+    """Where a command is defined, and what it says of itself; the module itself is not loaded."""
 
-    Attributes:
-        summary: one line for the list of commands.
-        arguments: adds what it takes to its parser.
-        run: does it; raises UserError.
-    """
-
-    name: str
+    module: str
+    function: str
     summary: str
-    arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], None]
+
+    @property
+    def code(self) -> Callable[..., None]:
+        """The function, whose module is loaded now."""
+        code: Callable[..., None] = getattr(
+            import_module(f"parity.command_line.{self.module}"), self.function
+        )
+        return code
 
 
-# The commands of each module here; only that of the command that is called is imported. What rules
-# call lies in the module of the highest package that it uses, from which the digest of its code
-# follows (`core.package`).
-COMMANDS = {
-    "measure": ("measure",),
-    "diagnose": ("diagnose",),
-    "import_results": ("import",),
-    "software": (
-        *("install", "probe", "bootstrap-base", "take-image", "build-image", "unpack-image"),
-        *("convert-image", "images", "lock", "image-sources", "native"),
-    ),
-    "plan": ("write-plan",),
-    "runner": ("pilot", "run-batch", "check-node", "clean-up"),
-    "records": ("gather", "parse", "reparse", "archive", "crates", "noise-traces"),
-    "analysis": ("look", "analyse"),
-    "claims": ("judge", "expect", "register"),
-    "report": (
-        "draw",
-        "figures",
-        "compare",
-        "claims",
-        "dashboard",
-        "tell",
-        "build-paper",
-        "publish",
-    ),
-    "preview": ("plan", "chances", "promise", "progress"),
-    "checks": ("parity",),
-}
-MODULES = {command: module for module, commands in COMMANDS.items() for command in commands}
+def commands() -> dict[str, Command]:
+    """Every command by its name; a name that is a word of Python's has an underscore behind it."""
+    known = {}
+    for module in MODULES:
+        text = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+        for node in ast.parse(text).body:
+            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+                continue
+            if node.returns and ast.unparse(node.returns) == "None":
+                summary = (ast.get_docstring(node) or "").partition("\n")[0]
+                name = node.name.rstrip("_").replace("_", "-")
+                known[name] = Command(module, node.name, summary)
+    return known
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -71,68 +65,57 @@ def main(words: Sequence[str] | None = None) -> None:
         "parity", description="What does a container cost a program, and is it anything?"
     )
     parsers = parser.add_subparsers(metavar="command", required=True)
-    if words and words[0] in MODULES:
-        command = _command(words[0])
-        own = parsers.add_parser(command.name, help=command.summary, description=command.summary)
-        command.arguments(own)
-        own.set_defaults(run=command.run)
-    else:
-        for name in MODULES:
-            parsers.add_parser(name, help=_summary(name))
-    given = parser.parse_args(words)
+    known = commands()
+    for name, command in known.items():
+        own = parsers.add_parser(name, help=command.summary, description=command.summary)
+        if words and words[0] == name:
+            add_options(own, command.code)
+    given = vars(parser.parse_args(words))
+    code = known[words[0]].code
+    parameters = inspect.signature(code).parameters.values()
+    together = [given.pop(p.name) for p in parameters if p.kind is p.VAR_POSITIONAL]
     with shown_to_the_user(REFUSED):
-        given.run(given)
+        code(*(value for values in together for value in values), **given)
 
 
-def _command(name: str) -> Command:
-    module = import_module(f"parity.command_line.{MODULES[name]}")
-    if hasattr(module, "COMMAND"):
-        command: Command = module.COMMAND
-        return command
-    return _of_function(name, getattr(module, name.replace("-", "_")))
+def add_options(parser: argparse.ArgumentParser, code: Callable[..., None]) -> None:
+    """Add the parameters of a function as options, which its docstring describes.
 
-
-def _summary(name: str) -> str:
-    """What a command says of itself in the list of all; its module, and all it needs, stays out."""
-    text = Path(__file__).with_name(f"{MODULES[name]}.py").read_text(encoding="utf-8")
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef) and node.name == name.replace("-", "_"):
-            summary = (ast.get_docstring(node) or "").partition("\n")[0]
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COMMAND":
-            assert isinstance(node.value, ast.Call)
-            summary = str(ast.literal_eval(node.value.args[1]))
-    return summary
-
-
-def _of_function(name: str, function: Callable[..., None]) -> Command:
-    """A command whose options are the parameters of a function."""
-    parameters = inspect.signature(function, eval_str=True).parameters
-
-    def add_options(parser: argparse.ArgumentParser) -> None:
-        for parameter in parameters.values():
-            _add_option(parser, parameter)
-
-    def run(given: argparse.Namespace) -> None:
-        function(**{parameter: getattr(given, parameter) for parameter in parameters})
-
-    return Command(name, (function.__doc__ or "").partition("\n")[0], add_options, run)
-
-
-def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
-    """An option: a list takes any number of words, what may be None at most one, bool none."""
-    kind, word = parameter.annotation, f"--{parameter.name.replace('_', '-')}"
-    has_default = parameter.default is not parameter.empty
-    default = parameter.default if has_default else None
-    if kind is bool:
-        parser.add_argument(word, action="store_true")
-    elif get_origin(kind) is list:
-        parser.add_argument(word, type=get_args(kind)[0], nargs="*", default=[])
-    elif get_origin(kind) is Mapping:
-        parser.add_argument(word, type=_json_object, required=True, metavar="JSON")
-    else:
-        one = kind if isinstance(kind, type) else get_args(kind)[0]
-        nargs = None if one is kind else "?"
-        parser.add_argument(word, type=one, nargs=nargs, required=not has_default, default=default)
+    A list takes any number of words, a tuple the words of every time it is given, what may be
+    None at most one, bool none. A variable number of arguments is what stands behind the options.
+    """
+    described = dict(
+        re.findall(r"^    (\w+): ((?:.|\n {8})+)", inspect.getdoc(code) or "", re.MULTILINE)
+    )
+    for parameter in inspect.signature(code, eval_str=True).parameters.values():
+        kind, name = parameter.annotation, parameter.name
+        word = f"--{name.replace('_', '-')}"
+        has_default = parameter.default is not parameter.empty
+        default = parameter.default if has_default else None
+        told = re.sub(r"\s+", " ", described.get(name, "")).replace("%", "%%")
+        help = f"{told} ({default})" if isinstance(default, int | float) and told else told
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            parser.add_argument(name, type=kind, nargs="+", help=help)
+        elif kind is bool:
+            parser.add_argument(word, action="store_true", help=told)
+        elif get_origin(kind) is list:
+            parser.add_argument(word, type=get_args(kind)[0], nargs="*", default=[], help=help)
+        elif get_origin(kind) is tuple:
+            parser.add_argument(word, action="append", default=[], metavar="WORD", help=help)
+        elif get_origin(kind) is Literal:
+            parser.add_argument(word, choices=get_args(kind), default=default, help=help)
+        elif get_origin(kind) is Mapping:
+            parser.add_argument(word, type=_json_object, required=True, metavar="JSON", help=help)
+        else:
+            one = kind if isinstance(kind, type) else get_args(kind)[0]
+            parser.add_argument(
+                word,
+                type=one,
+                nargs=None if one is kind else "?",
+                required=not has_default,
+                default=default,
+                help=help,
+            )
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -140,3 +123,18 @@ def _json_object(text: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ValueError
     return content
+
+
+def refuse_out_of_range(**most: tuple[float | None, float]) -> None:
+    """Refuse options, each with its value and the most that it may be, that are not above 0.
+
+    Raises:
+        UserError: a value is out of range, or no number; None is not given.
+    """
+    for name, (value, limit) in most.items():
+        if value is not None and not 0 < value <= limit:
+            raise UserError(
+                f"{value:g} is out of range",
+                where=f"--{name}",
+                allowed=f"more than 0, up to {limit:g}",
+            )

@@ -1,8 +1,7 @@
-"""The study of one program that a command line names: its file's content. Pure but for looks."""
+"""`parity measure`: the study of one program that a command line names, in a folder of its own."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shlex
@@ -10,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import yaml
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.programs import packages_of
-from parity.command_line.main import Command
+from parity.command_line.main import refuse_out_of_range
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.files import refuse_name
@@ -37,6 +36,140 @@ _LIBRARY, _MISSING = re.compile(r"=> (/\S+) \(0x"), re.compile(r"(\S+) => not fo
 _SYSTEM = ("/usr/", "/bin/", "/sbin/")
 # What is no file of anybody's.
 _PSEUDO = (Path("/dev"), Path("/proc"), Path("/sys"))
+PROJECT = PACKAGE.parents[1]
+SNAKEFILE = """# The workflow, as a module: what is measured stands in config/.
+module parity:
+    snakefile: {snakefile!r}
+
+use rule * from parity
+"""
+STUDY = re.compile(schema("study")["properties"]["study"]["pattern"].strip("^$"))
+PROFILE = "profiles/default/profile.yaml"
+
+
+def measure(
+    *program: str,
+    runtimes: str,
+    minutes: float = 10,
+    margin: float = 2,
+    cpus: int | None = None,
+    image: str = "",
+    name: str = "",
+) -> None:
+    """Measure what containers cost a program: -- ./solver in.dat.
+
+    Args:
+        program: the program and its words, after --
+        runtimes: runtimes or arms, with commas between
+        minutes: how long to measure
+        margin: what counts as no cost, in percent
+        cpus: how many CPUs it is bound to; all if not given
+        image: an image of your own: a SIF file, an archive, an OCI layout, or name@sha256:… of
+            Docker's or Podman's store; absolute paths of the command are its own then
+        name: of the study; the program's if not given
+
+    Raises:
+        UserError: a number is out of range, there is no such program, image or runtime, the
+            folder is there already, or the workflow failed.
+    """
+    here = Path.cwd()
+    if not (PROJECT / "Snakefile").exists():
+        raise UserError(
+            "the workflow is not beside this package",
+            where=str(PROJECT),
+            action="call it from a clone: <clone>/tools/parity measure …",
+        )
+    # What a study takes as well, said of the words of this command.
+    most = os.cpu_count() or 1
+    refuse_out_of_range(margin=(margin, 100), minutes=(minutes, 100_000), cpus=(cpus, most))
+    if image:
+        refuse_no_image(image, "--image")
+        # A path of any folder, or a digest of a store.
+        image = os.path.normpath(here / image) if Path(image).exists() else image
+    own = own_program(program, bool(image), here)
+    name = name or own.name
+    refuse_name(name, "--name", STUDY)
+    folder = here / f"parity-{name}"
+    if folder.exists():
+        raise UserError(
+            f"{folder.name} is there already",
+            where=str(here),
+            action=f"go on with it: cd {folder.name}; snakemake; or give another --name",
+        )
+    in_arms = chosen_arms(runtimes.split(","), arms().values())
+    study = study_of(own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image)
+    settings = load_yaml(PROJECT / "config/config.yaml") | {
+        "study": f"config/studies/{name}.yaml",
+        "scale": SCALE,
+        "data": "live",
+    }
+    # A folder in which `snakemake` measures the study and nothing else.
+    texts = {
+        "Snakefile": SNAKEFILE.format(snakefile=str(PROJECT / "Snakefile")),
+        "config/config.yaml": yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
+        f"config/studies/{name}.yaml": yaml.safe_dump(study, sort_keys=False, allow_unicode=True),
+        PROFILE: (PROJECT / PROFILE).read_text(encoding="utf-8"),
+    }
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    if not own.is_here:
+        chroot = "no native build is here: the reference is a chroot of the same image"
+        print(chroot, file=sys.stderr)
+    summary = f"results/live/{name}-{SCALE}/summary.txt"
+    _snakemake(folder, [summary, "dashboard"])
+    print((folder / summary).read_text(encoding="utf-8"))
+    print(f"{folder.name}/results/claims/dashboard.html: down to every run")
+    print(f"cd {folder.name}; snakemake: goes on with it, and sets its paper")
+
+
+def _snakemake(folder: Path, targets: Sequence[str]) -> None:
+    """Measure, analyse and draw; its progress is our standard error."""
+    # Snakemake stands beside the Python that runs us, which need not be the first on PATH.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    environment, progress = {**os.environ, "PATH": path}, sys.stderr.fileno()
+    try:
+        done = subprocess.run(["snakemake", *targets], cwd=folder, env=environment, stdout=progress)
+    except FileNotFoundError:
+        raise UserError("snakemake is not installed", action="make environment") from None
+    if done.returncode:
+        was_run = any(folder.glob("results/blocks/*"))
+        kept = "what was measured is kept" if was_run else "no run was made"
+        raise UserError(
+            f"the workflow ended with status {done.returncode}; {kept}",
+            where=str(folder),
+            action=f"read what it said above, then: cd {folder.name}; snakemake",
+        )
+
+
+def chosen_arms(names: Iterable[str], known: Iterable[Arm]) -> list[str]:
+    """The arms of these names; of a runtime's name, the first of its arms that can be used here.
+
+    What cannot be used is said on standard error, with what to do.
+
+    Raises:
+        UserError: a name is unknown, or nothing that is named can be used here.
+    """
+    there = [arm for arm in known if arm.image_format and not arm.stands_in]
+    allowed = sorted({name for arm in there for name in (arm.name, arm.runtime)})
+    names = list(dict.fromkeys(names))
+    refuse_unknown(names, allowed, "--runtimes", "runtime")
+    usable: dict[str, None] = {}
+    absent = []
+    for name in names:
+        of_name = [arm for arm in there if arm.name == name]
+        of_name = of_name or [arm for arm in there if arm.runtime == name]
+        presences = {arm.name: arm.probe() for arm in of_name}
+        available = [arm for arm, presence in presences.items() if presence.available]
+        usable |= dict.fromkeys(available[:1])
+        if not available:
+            presence = next(iter(presences.values()))
+            absent.append(f"{name}: {presence.reason}; {presence.remedy}")
+    if not usable:
+        raise UserError("none of these runtimes can be used here\n" + "\n".join(absent))
+    for line in absent:
+        print(f"parity: left out: {line}", file=sys.stderr)
+    return list(usable)
 
 
 @dataclass(frozen=True)
@@ -72,16 +205,25 @@ def own_program(words: Sequence[str], has_image: bool, folder: Path) -> OwnProgr
     Raises:
         UserError: there is no such program, or it is not one that can be run.
     """
-    if not words:
-        raise UserError("no program is given", action="parity measure … -- ./solver in.dat")
     program = _program(words[0], has_image, folder)
-    others = [_word(word, has_image, folder) for word in words[1:]]
+    others, needs = [], set()
+    for word in words[1:]:
+        # What it names is all of it, or what is behind its last `=`.
+        begin, sign, value = word.rpartition("=")
+        path = Path(os.path.normpath(folder / value))
+        is_of_image = has_image and value.startswith("/")
+        is_file = value and not is_of_image and not any(map(path.is_relative_to, _PSEUDO))
+        # A folder that holds the one that we stand in is no input.
+        if is_file and (path.is_file() or (path.is_dir() and not folder.is_relative_to(path))):
+            needs.add(str(path))
+            word = f"{begin}{sign}{path}"
+        others.append(word)
     # With an image there are no packages, and what is named by an absolute path lies in it.
     brought = {} if has_image else _brought(program)
-    is_there = program in brought or (has_image and words[0].startswith("/"))
-    needs = {path for _, path in others if path} | ({str(program)} if not is_there else set())
+    if program not in brought and not (has_image and words[0].startswith("/")):
+        needs.add(str(program))
     return OwnProgram(
-        words=(str(program), *(word for word, _ in others)),
+        words=(str(program), *others),
         needs=tuple(sorted(needs)),
         packages=tuple(sorted(set().union(*brought.values()))),
         is_here=program.is_file() and os.access(program, os.X_OK),
@@ -89,12 +231,12 @@ def own_program(words: Sequence[str], has_image: bool, folder: Path) -> OwnProgr
 
 
 def _program(word: str, has_image: bool, folder: Path) -> Path:
+    if "/" not in word and has_image:
+        raise UserError(
+            f"where the image has {word} is not known",
+            action="give its absolute path in the image, or a path of this folder",
+        )
     if "/" not in word:
-        if has_image:
-            raise UserError(
-                f"where the image has {word} is not known",
-                action="give its absolute path in the image, or a path of this folder",
-            )
         word = shutil.which(word) or word
         # A link of a virtual environment, say, is in no image.
         if not word.startswith(_SYSTEM) and (real := Path(word).resolve()).is_relative_to("/usr"):
@@ -109,22 +251,6 @@ def _program(word: str, has_image: bool, folder: Path) -> Path:
     return path
 
 
-def _word(word: str, has_image: bool, folder: Path) -> tuple[str, str]:
-    """A word as it is run, and the file or folder of this machine that it names, if any.
-
-    That is all of it, or what is behind its last `=`.
-    """
-    begin, sign, value = word.rpartition("=")
-    path = Path(os.path.normpath(folder / value))
-    is_of_image = has_image and value.startswith("/")
-    if not value or is_of_image or any(path.is_relative_to(each) for each in _PSEUDO):
-        return word, ""
-    # A folder that holds the one that we stand in is no input.
-    if not path.is_file() and not (path.is_dir() and not folder.is_relative_to(path)):
-        return word, ""
-    return f"{begin}{sign}{path}", str(path)
-
-
 def _brought(program: Path) -> dict[Path, set[str]]:
     """What Debian's packages brought of a program and its libraries, with their names, by path.
 
@@ -132,31 +258,29 @@ def _brought(program: Path) -> dict[Path, set[str]]:
         UserError: a library is not there, or no package brought it, so no image would have it.
     """
     answered, _ = answer_of(["ldd", program])
-    said = output_of(["ldd", program]) if answered else ""
-    if missing := _MISSING.search(said):
+    linked = output_of(["ldd", program]) if answered else ""
+    if missing := _MISSING.search(linked):
         raise UserError(f"{program} does not find its library {missing[1]}")
-    libraries = {Path(path) for path in _LIBRARY.findall(said)}
+    libraries = {Path(path) for path in _LIBRARY.findall(linked)}
     # dpkg knows many a library by the path that it had before /lib was a link.
-    names = {
-        path: {path, path.resolve(), _before(path.resolve())} for path in {program, *libraries}
-    }
+    names: dict[Path, set[Path]] = {}
+    for path in {program, *libraries}:
+        real = path.resolve()
+        before = Path("/", real.relative_to("/usr")) if real.is_relative_to("/usr") else real
+        names[path] = {path, real, before}
     known = packages_of(set().union(*names.values()))
-    found = {
-        path: {name.partition(":")[0] for each in these for name in known.get(str(each), ())}
+    packages = {
+        path: {package.partition(":")[0] for name in these for package in known.get(str(name), ())}
         for path, these in names.items()
     }
-    without = [path for path in libraries if not found[path]]
+    without = [path for path in libraries if not packages[path]]
     if known and without:
         raise UserError(
             f"no Debian package brought {min(without)}, so the image would not have it",
             where=str(program),
             action="give an image that has it: --image",
         )
-    return {path: packages for path, packages in found.items() if packages}
-
-
-def _before(path: Path) -> Path:
-    return Path("/", path.relative_to("/usr")) if path.is_relative_to("/usr") else path
+    return {path: of_path for path, of_path in packages.items() if of_path}
 
 
 def study_of(
@@ -170,23 +294,21 @@ def study_of(
     image: str = "",
 ) -> dict[str, Any]:
     """The content of the study's file. The reference is native wherever there is a native build."""
-    pair = [
-        each.name
-        for each in arms().values()
-        if (each.is_native if program.is_here else each.stands_in)
-    ][:2]
+    known = arms().values()
+    pair = [arm.name for arm in known if (arm.is_native if program.is_here else arm.stands_in)][:2]
     line = shlex.join(program.words)
-    # A brace would be a place that a factor or parameter fills.
-    words = [word.replace("{", "{{").replace("}", "}}") for word in program.words]
     command = {
         "title": Path(program.words[0]).name[:60],
-        "program": words,
+        # A brace would be a place that a factor or parameter fills.
+        "program": [word.replace("{", "{{").replace("}", "}}") for word in program.words],
         "binaries": [program.words[0]],
         "packages": list(program.packages),
         "needs": list(program.needs),
         "cpus": cpus,
     }
+    own = {key: value for key, value in command.items() if value}
     benchmark = f"own-{name}" if name in benchmarks() else name
+    scale = {"blocks": BLOCKS, "looks": LOOKS, "blocks_per_job": BLOCKS, "minutes": minutes}
     return {
         "study": name,
         "title": f"What containers cost {line}",
@@ -196,197 +318,6 @@ def study_of(
         "reference": pair[0],
         "aa_pair": pair,
         "arms": [*pair, *in_arms],
-        "benchmarks": {
-            benchmark: {
-                "margin_percent": margin,
-                "command": {key: value for key, value in command.items() if value},
-            }
-        },
-        "scales": {
-            SCALE: {"blocks": BLOCKS, "looks": LOOKS, "blocks_per_job": BLOCKS, "minutes": minutes}
-        },
+        "benchmarks": {benchmark: {"margin_percent": margin, "command": own}},
+        "scales": {SCALE: scale},
     }
-
-
-PROJECT = PACKAGE.parents[1]
-SNAKEFILE = """# The workflow, as a module: what is measured stands in config/.
-module parity:
-    snakefile: {snakefile!r}
-
-use rule * from parity
-"""
-STUDY = re.compile(schema("study")["properties"]["study"]["pattern"].strip("^$"))
-PROFILE = "profiles/default/profile.yaml"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `parity measure` takes."""
-    parser.add_argument(
-        "--runtimes", required=True, metavar="NAMES", help="runtimes or arms, with commas between"
-    )
-    parser.add_argument(
-        "--minutes", type=float, default=10, help="how long to measure (%(default)s)"
-    )
-    parser.add_argument(
-        "--margin", type=float, default=2, help="what counts as no cost, in percent (%(default)s)"
-    )
-    parser.add_argument("--cpus", type=int, help="how many CPUs it is bound to; all if not given")
-    parser.add_argument(
-        "--image",
-        help="an image of your own: a SIF file, an archive, an OCI layout, or name@sha256:… of"
-        " Docker's or Podman's store; absolute paths of the command are its own then",
-    )
-    parser.add_argument("--name", help="of the study; the program's if not given")
-    parser.add_argument("program", nargs="+", help="the program and its words, after --")
-
-
-def measure(given: argparse.Namespace) -> None:
-    """Write the study, measure it, and print what came out, the answer first.
-
-    Raises:
-        UserError: a number is out of range, there is no such program, image or runtime, the
-            folder is there already, or the workflow failed.
-    """
-    here = Path.cwd()
-    if not (PROJECT / "Snakefile").exists():
-        raise UserError(
-            "the workflow is not beside this package",
-            where=str(PROJECT),
-            action="call it from a clone: <clone>/tools/parity measure …",
-        )
-    _refuse_out_of_range(given)
-    image = _image(given.image, here)
-    program = own_program(given.program, bool(image), here)
-    name = given.name or program.name
-    refuse_name(name, "--name", STUDY)
-    folder = here / f"parity-{name}"
-    if folder.exists():
-        raise UserError(
-            f"{folder.name} is there already",
-            where=str(here),
-            action=f"go on with it: cd {folder.name}; snakemake; or give another --name",
-        )
-    study = study_of(
-        program,
-        name,
-        chosen_arms(given.runtimes.split(","), arms().values()),
-        margin=given.margin,
-        minutes=given.minutes,
-        cpus=given.cpus,
-        image=image,
-    )
-    write_folder(folder, study, PROJECT)
-    if not program.is_here:
-        print(
-            "no native build is here: the reference is a chroot of the same image", file=sys.stderr
-        )
-    _run_workflow(folder)
-    print((folder / f"results/live/{name}-{SCALE}/summary.txt").read_text(encoding="utf-8"))
-    print(f"{folder.name}/results/claims/dashboard.html: down to every run")
-    print(f"cd {folder.name}; snakemake: goes on with it, and sets its paper")
-
-
-def _refuse_out_of_range(given: argparse.Namespace) -> None:
-    # What a study takes as well, said of the words of this command.
-    for name, most in (("margin", 100), ("minutes", 100_000), ("cpus", os.cpu_count() or 1)):
-        value = getattr(given, name)
-        if value is not None and not 0 < value <= most:
-            raise UserError(
-                f"{value:g} is out of range",
-                where=f"--{name}",
-                allowed=f"more than 0, up to {most}",
-            )
-
-
-def _image(given: str | None, here: Path) -> str:
-    """The image as the study names it: a path of any folder, or a digest of a store."""
-    if not given:
-        return ""
-    refuse_no_image(given, "--image")
-    return os.path.normpath(here / given) if Path(given).exists() else given
-
-
-def chosen_arms(names: Iterable[str], known: Iterable[Arm]) -> list[str]:
-    """The arms of these names; of a runtime's name, the first of its arms that can be used here.
-
-    What cannot be used is said on standard error, with what to do.
-
-    Raises:
-        UserError: a name is unknown, or nothing that is named can be used here.
-    """
-    there = [arm for arm in known if arm.image_format and not arm.stands_in]
-    allowed = sorted({name for arm in there for name in (arm.name, arm.runtime)})
-    names = list(dict.fromkeys(names))
-    refuse_unknown(names, allowed, "--runtimes", "runtime")
-    found, absent = [], []
-    for name in names:
-        of_name = [arm for arm in there if name in (arm.name, arm.runtime)]
-        of_name = [arm for arm in of_name if arm.name == name] or of_name
-        asked = {arm.name: arm.probe() for arm in of_name}
-        usable = [arm for arm, presence in asked.items() if presence.available]
-        found += usable[:1]
-        if not usable:
-            presence = next(iter(asked.values()))
-            absent.append(f"{name}: {presence.reason}; {presence.remedy}")
-    if not found:
-        raise UserError("none of these runtimes can be used here\n" + "\n".join(absent))
-    for line in absent:
-        print(f"parity: left out: {line}", file=sys.stderr)
-    return list(dict.fromkeys(found))
-
-
-def write_folder(folder: Path, study: Mapping[str, Any], project: Path) -> None:
-    """A folder in which `snakemake` measures the study and nothing else."""
-    name = study["study"]
-    settings = load_yaml(project / "config/config.yaml") | {
-        "study": f"config/studies/{name}.yaml",
-        "scale": SCALE,
-        "data": "live",
-    }
-    texts = {
-        "Snakefile": SNAKEFILE.format(snakefile=str(project / "Snakefile")),
-        "config/config.yaml": _as_yaml(settings),
-        f"config/studies/{name}.yaml": _as_yaml(study),
-        PROFILE: (project / PROFILE).read_text(encoding="utf-8"),
-    }
-    for path, text in texts.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
-
-
-def _as_yaml(content: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True)
-
-
-def _run_workflow(folder: Path) -> None:
-    """Measure, analyse and draw; its progress is our standard error.
-
-    Raises:
-        UserError: it failed.
-    """
-    name = folder.name.removeprefix("parity-")
-    words = ["snakemake", f"results/live/{name}-{SCALE}/summary.txt", "dashboard"]
-    # Snakemake stands beside the Python that runs us, which need not be the first on PATH.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    try:
-        done = subprocess.run(
-            words, cwd=folder, env={**os.environ, "PATH": path}, stdout=sys.stderr.fileno()
-        )
-    except FileNotFoundError:
-        raise UserError("snakemake is not installed", action="make environment") from None
-    if done.returncode:
-        kept = (
-            "what was measured is kept"
-            if any(folder.glob("results/blocks/*"))
-            else "no run was made"
-        )
-        raise UserError(
-            f"the workflow ended with status {done.returncode}; {kept}",
-            where=str(folder),
-            action=f"read what it said above, then: cd {folder.name}; snakemake",
-        )
-
-
-COMMAND = Command(
-    "measure", "Measure what containers cost a program: -- ./solver in.dat", add_arguments, measure
-)
