@@ -18,7 +18,6 @@ from parity.software.build import (
     Context,
     build_command,
     compiled_context,
-    in_store,
     recipe_of,
     spack_context,
     system_context,
@@ -103,12 +102,6 @@ def test_the_command_line_of_each_builder(program: str, begin: list[str]) -> Non
         "/c/Dockerfile",
         "/c",
     ]
-
-
-def test_where_each_builder_leaves_its_image() -> None:
-    docker, podman, buildah = BUILDERS
-    assert in_store(docker, "sha256:1") == "docker-daemon:sha256:1"
-    assert in_store(podman, "sha256:1") == in_store(buildah, "1") == "containers-storage:@1"
 
 
 def test_debian_s_image_stops_at_its_stage_and_is_sent_no_spack() -> None:

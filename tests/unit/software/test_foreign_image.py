@@ -98,9 +98,12 @@ def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
 def test_of_another_architecture_it_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    layout(tmp_path / "app")
+    (hosts := tmp_path / "hosts").touch()
+    monkeypatch.setattr(foreign_image, "output_of", lambda *_words, **_: "")
     monkeypatch.setattr(foreign_image, "image_configuration", lambda _: {"architecture": "s390x"})
     with pytest.raises(UserError, match="an image for s390x, and this machine is"):
-        foreign_image._refuse_another_architecture(tmp_path, "app.sif")
+        take_foreign(str(tmp_path / "app"), hosts, tmp_path / "oci", tmp_path / "log")
 
 
 def test_the_thin_layer_adds_what_is_missing_and_changes_nothing_else(tmp_path: Path) -> None:

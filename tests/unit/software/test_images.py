@@ -21,7 +21,7 @@ from parity.software.images import (
     ImageRecord,
     config_digest,
     forget_failures,
-    layer_digests,
+    image_configuration,
     line_of,
     made_or_reason,
 )
@@ -192,7 +192,7 @@ def oci(tmp_path):
 def test_the_chain_is_read_from_the_layout(tmp_path):
     manifest, config = layout(tmp_path)
     assert (manifest_digest(tmp_path), config_digest(tmp_path)) == (manifest, config)
-    assert layer_digests(tmp_path) == ["sha256:base", "sha256:top"]
+    assert image_configuration(tmp_path)["rootfs"]["diff_ids"] == ["sha256:base", "sha256:top"]
 
 
 def test_a_format_is_published_whole(tmp_path, oci):

@@ -1,7 +1,7 @@
-"""What a builder is sent: the Dockerfile, and all that the image's stage is built from.
+"""Makes the image: what a builder is sent, the base, the OCI layout, and each format of it.
 
-Everything is copied into one folder, since that is the one way to hand files to a build
-which docker, podman and buildah share.
+All that a stage is built from is copied into one folder, since that is the one way to hand files
+to a build which docker, podman and buildah share.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from parity.software.images import (
     TAG,
     ImageRecord,
     config_digest,
-    layer_digests,
+    image_configuration,
     publish,
     remove,
 )
@@ -46,6 +46,26 @@ _SOURCES = "file:///sources"
 _PACKAGES = Path("/spack/builtin/repos/spack_repo/builtin")
 _COMPILE = Path(__file__).with_name("compiled.Dockerfile")
 _BYTECODE = shutil.ignore_patterns("__pycache__", "*.pyc")
+# Debian packages that building and unpacking take, beyond those of the runtimes, and the static
+# tools around programs in a foreign image (measure/places.py).
+PACKAGES = ("buildah", "busybox-static", "mmdebstrap", "skopeo", "uidmap", "umoci")
+# No file of the base is newer than the day Debian 12 came out: the same packages give
+# the same bytes.
+SOURCE_DATE_EPOCH = "1686355200"
+# The tool of a base that was not bootstrapped.
+REGISTRY = "registry"
+# What a build sees of our environment: how its tool finds its programs, store, daemon and the
+# network. All else, such as a site's tokens, is kept from the programs that a build runs.
+BUILD_VARIABLES = (
+    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
+    "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
+    "DOCKER_BUILDKIT", "REGISTRY_AUTH_FILE", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF",
+    "CONTAINERS_REGISTRIES_CONF", "STORAGE_DRIVER", "STORAGE_OPTS",
+    "http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy",
+    "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY",
+    "SSL_CERT_FILE", "SSL_CERT_DIR",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,7 +95,12 @@ def recipe_of(context: Context, base_digest: str) -> str:
 
 def system_context(containers: Path, packages: Sequence[str]) -> Context:
     """The image of Debian's packages (`name=version`), from the folder of the Dockerfile."""
-    return Context(containers, "system", {"PACKAGES": " ".join(packages)}, _texts(containers))
+    # Names and contents of all files that a Dockerfile may copy.
+    texts = [
+        f"{path.relative_to(containers)}\0{path.read_text(encoding='latin-1')}"
+        for path in files_below(containers)
+    ]
+    return Context(containers, "system", {"PACKAGES": " ".join(packages)}, "\0".join(texts))
 
 
 def compiled_context(
@@ -101,11 +126,12 @@ def compiled_context(
     for path in source_paths(sources):
         shutil.copy(path, folder / "sources")
     context = system_context(folder, packages)
-    own = {"COMPILER": compiler, "SOURCES": sources, "FOLDER": (str(COMPILED),)}
-    arguments = {key: " ".join(words) for key, words in own.items()}
-    return dataclasses.replace(
-        context, stage="compiled", arguments={**context.arguments, **arguments}
-    )
+    own = {
+        "COMPILER": " ".join(compiler),
+        "SOURCES": " ".join(sources),
+        "FOLDER": str(COMPILED),
+    }
+    return dataclasses.replace(context, stage="compiled", arguments={**context.arguments, **own})
 
 
 def spack_context(
@@ -127,11 +153,15 @@ def spack_context(
     """
     # Natively the same versions compile, so the same bytes can come out.
     debian = installed_packages(toolchain)
-    for path in files_below(containers):
-        copy = folder / path.relative_to(containers)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, copy)
-    _copy_spack(spack, folder / "spack")
+    shutil.copytree(containers, folder, dirs_exist_ok=True, ignore=_BYTECODE)
+    # Spack as it is used natively, without what it compiled of itself.
+    for part in SPACK_PARTS:
+        origin, copy = spack.program.parents[1] / part, folder / "spack" / part
+        if origin.is_dir():
+            shutil.copytree(origin, copy, symlinks=True, ignore=_BYTECODE)
+    if spack.packages:
+        builtin = folder / _PACKAGES.relative_to("/")
+        shutil.copytree(spack.packages, builtin, symlinks=True, ignore=_BYTECODE)
     # The toolchain's own files, and the recipes within: this is what the image shows of them.
     shutil.copytree(toolchain.recipes, folder / "toolchain/recipes", ignore=_BYTECODE)
     for name in LOCKED:
@@ -140,59 +170,18 @@ def spack_context(
     site = dataclasses.replace(spack.site, sources=_SOURCES)
     packages_there = _PACKAGES if spack.packages else None
     write_scope(site, spack.home, spack.home / "recipes", packages_there, folder / "scope")
-    origin = read_origin(toolchain.origin)
+    lock = read_origin(toolchain.origin)
     arguments = {
         "PACKAGES": " ".join(sorted({*packages, *debian.run})),
         "BUILD_PACKAGES": " ".join(debian.build),
         "PREFIX": str(spack.site.prefix),
         "TOOLCHAIN": toolchain.name,
-        "LOCK": origin.lock,
-        "RECIPES": origin.recipes,
+        "LOCK": lock.lock,
+        "RECIPES": lock.recipes,
     }
-    made_from = [_texts(containers), canonical(origin), spack.version, spack.commit]
+    texts = system_context(containers, ()).made_from
+    made_from = [texts, canonical(lock), spack.version, spack.commit]
     return Context(folder, "spack", arguments, "\0".join(made_from))
-
-
-def _texts(containers: Path) -> str:
-    """Names and contents of all files that a Dockerfile may copy."""
-    return "\0".join(
-        f"{path.relative_to(containers)}\0{path.read_text(encoding='latin-1')}"
-        for path in files_below(containers)
-    )
-
-
-def _copy_spack(spack: Spack, destination: Path) -> None:
-    """Spack as it is used natively, without what it compiled of itself."""
-    checkout = spack.program.parents[1]
-    for part in SPACK_PARTS:
-        if (checkout / part).is_dir():
-            shutil.copytree(checkout / part, destination / part, symlinks=True, ignore=_BYTECODE)
-    if spack.packages:
-        builtin = destination / _PACKAGES.relative_to("/spack")
-        shutil.copytree(spack.packages, builtin, symlinks=True, ignore=_BYTECODE)
-
-
-# Debian packages that building and unpacking take, beyond those of the runtimes, and the static
-# tools around programs in a foreign image (measure/places.py).
-PACKAGES = ("buildah", "busybox-static", "mmdebstrap", "skopeo", "uidmap", "umoci")
-# No file of the base is newer than the day Debian 12 came out: the same packages give
-# the same bytes.
-SOURCE_DATE_EPOCH = "1686355200"
-# The tool of a base that was not bootstrapped.
-REGISTRY = "registry"
-# What a build sees of our environment: how its tool finds its programs, store, daemon and the
-# network. All else, such as a site's tokens, is kept from the programs that a build runs.
-BUILD_VARIABLES = (
-    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "DBUS_SESSION_BUS_ADDRESS",
-    "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
-    "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
-    "DOCKER_BUILDKIT", "REGISTRY_AUTH_FILE", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF",
-    "CONTAINERS_REGISTRIES_CONF", "STORAGE_DRIVER", "STORAGE_OPTS",
-    "http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy",
-    "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY",
-    "SSL_CERT_FILE", "SSL_CERT_DIR",
-)  # fmt: skip
-_DOCKER_STORE = "docker-daemon:"
 
 
 @dataclass(frozen=True)
@@ -203,13 +192,14 @@ class Builder:
         alive: command that succeeds where it can be used, and then says its version.
         build: words that begin a build. The host's network is used because that is
             the one that reaches the mirror; `chroot` needs no privilege.
-        store: transport of its image store, as skopeo names it.
+        store: transport of its image store, as skopeo names it; `image` is before an id.
     """
 
     program: str
     alive: tuple[str, ...]
     build: tuple[str, ...]
     store: str
+    image: str
 
 
 BUILDERS = (
@@ -217,7 +207,8 @@ BUILDERS = (
         "docker",
         ("docker", "version", "--format=docker version {{.Server.Version}}"),
         ("docker", "build", "--network=host"),
-        _DOCKER_STORE,
+        "docker-daemon:",
+        "docker-daemon:sha256:",
     ),
     *(
         Builder(
@@ -225,6 +216,7 @@ BUILDERS = (
             (program, "--version"),
             (program, "build", "--isolation=chroot", "--network=host"),
             "containers-storage:",
+            "containers-storage:@",
         )
         for program in ("podman", "buildah")
     ),
@@ -248,131 +240,13 @@ def build_command(
     return [*builder.build, *words, *tail, str(context.folder)]
 
 
-def in_store(builder: Builder, identity: str) -> str:
-    """An image of the builder's store by its id, as skopeo names it."""
-    if builder.store == _DOCKER_STORE:
-        return f"{builder.store}{identity}"
-    return f"{builder.store}@{identity.removeprefix('sha256:')}"
-
-
 def registry_base(reference: str) -> ImageRecord:
     """A base image of a registry, given by digest (`load_system` refuses any other)."""
     digest = reference.partition("@")[2]
     return ImageRecord("base", digest=digest, tool=REGISTRY, location=reference)
 
 
-def bootstrap_base(destination: Path, log: Path) -> ImageRecord:
-    """A minimal Debian as a tar file, from this machine's own mirror.
-
-    Raises:
-        UserError: mmdebstrap failed; the message ends with its output.
-    """
-    if not is_installed("mmdebstrap"):
-        return ImageRecord("base", reason="mmdebstrap not installed")
-    suite = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
-    sources = debian_sources(suite)
-    if not sources:
-        return ImageRecord("base", reason="apt knows no Debian mirror for this release")
-
-    def bootstrap(part: Path) -> None:
-        argv = ["mmdebstrap", "--variant=minbase", "--format=tar", suite, str(part), *sources]
-        when = {"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH}
-        output_of(argv, environment=when, inherited=BUILD_VARIABLES, log=log)
-
-    return _made(ImageRecord("base"), bootstrap, destination, ("mmdebstrap", "--version"))
-
-
-def build_image(base: ImageRecord, context: Context, destination: Path, log: Path) -> ImageRecord:
-    """Build the image and leave it as an OCI image layout, tagged `parity`.
-
-    Raises:
-        UserError: a program that is here failed, or the image is not on that base.
-    """
-    absent = [program for program in ("skopeo", "umoci") if not is_installed(program)]
-    reason = base.reason or (f"{' and '.join(absent)} not installed" if absent else "")
-    builder = next((builder for builder in BUILDERS if answer_of(builder.alive)[0]), None)
-    if reason or not builder:
-        reason = reason or "no image builder: docker, podman or buildah"
-        return ImageRecord("oci", parent="base", parent_digest=base.digest, reason=reason)
-    recipe = recipe_of(context, base.digest)
-
-    def build(part: Path) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            reference = _base_reference(base, builder, Path(folder), log)
-            identity = Path(folder) / "id"
-            try:
-                argv = build_command(builder, context, reference, recipe, identity)
-                output_of(argv, inherited=BUILD_VARIABLES, log=log)
-            except UserError as error:
-                # The command line alone would be a screen.
-                what = f"{builder.program} cannot build it, see {log}\n{error.what}"
-                raise UserError(what) from None
-            built = in_store(builder, identity.read_text().strip())
-        output_of(["skopeo", "copy", built, f"oci:{part}:{TAG}"], log=log)
-        if base.tool != REGISTRY and (lowest := layer_digests(part)[0]) != base.digest:
-            raise UserError(
-                f"the image was not built on its base: lowest layer {lowest}, base {base.digest}",
-                action="snakemake images --forcerun bootstrap_base",
-            )
-
-    empty = ImageRecord("oci", parent="base", parent_digest=base.digest, recipe=recipe)
-    return _made(
-        empty, build, destination, builder.alive, digest=lambda oci: manifest_digest(Path(oci))
-    )
-
-
-def unpack_image(oci: ImageRecord, destination: Path, rootless: bool, log: Path) -> ImageRecord:
-    """Unpack the image into a directory.
-
-    Args:
-        rootless: whether we are not root; then every file belongs to us.
-
-    Raises:
-        UserError: umoci failed; the message ends with its output.
-    """
-    empty = ImageRecord("directory", parent="oci", reason=oci.reason)
-    if oci.reason:
-        return empty
-    words = ["umoci", "raw", "unpack", *(["--rootless"] if rootless else [])]
-    words += ["--image", f"{oci.location}:{TAG}"]
-    empty = replace(empty, parent_digest=oci.digest, recipe=oci.recipe)
-
-    def unpack(part: Path) -> None:
-        output_of([*words, part], log=log)
-
-    return _made(empty, unpack, destination, ("umoci", "--version"))
-
-
-def make_format(
-    arm: Arm, oci: ImageRecord, directory: ImageRecord, destination: Path
-) -> ImageRecord:
-    """Make the arm's format from the image; where that is impossible the record says why.
-
-    Raises:
-        UserError: a program that is here failed, or the result is another image.
-    """
-    parent = directory if arm.made_from == "directory" else oci
-    empty = ImageRecord(str(arm.image_format), parent=parent.format)
-    if reason := parent.reason or arm.probe().reason:
-        return replace(empty, reason=reason)
-
-    def convert(part: Path) -> str:
-        return arm.convert(Path(oci.location), Path(directory.location), part)
-
-    empty = replace(empty, parent_digest=parent.digest, recipe=oci.recipe)
-    record = _made(empty, convert, destination, arm.converter, digest=arm.digest, size=arm.size)
-    # An image store's id is the digest of the image's configuration or of its manifest.
-    expected = (config_digest(Path(oci.location)), manifest_digest(Path(oci.location)))
-    if record.location == record.digest and record.digest not in expected:
-        raise UserError(
-            f"{record.format} holds another image than {oci.location}: "
-            f"its id is {record.digest}, expected {' or '.join(expected)}",
-            action="snakemake images --forcerun build_image",
-        )
-    return record
-
-
-def _made(
+def made(
     empty: ImageRecord,
     make: Callable[[Path], str | None],
     destination: Path,
@@ -408,14 +282,123 @@ def _made(
     )
 
 
+def bootstrap_base(destination: Path, log: Path) -> ImageRecord:
+    """A minimal Debian as a tar file, from this machine's own mirror.
+
+    Raises:
+        UserError: mmdebstrap failed; the message ends with its output.
+    """
+    if not is_installed("mmdebstrap"):
+        return ImageRecord("base", reason="mmdebstrap not installed")
+    suite = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    sources = debian_sources(suite)
+    if not sources:
+        return ImageRecord("base", reason="apt knows no Debian mirror for this release")
+
+    def bootstrap(part: Path) -> None:
+        argv = ["mmdebstrap", "--variant=minbase", "--format=tar", suite, str(part), *sources]
+        when = {"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH}
+        output_of(argv, environment=when, inherited=BUILD_VARIABLES, log=log)
+
+    return made(ImageRecord("base"), bootstrap, destination, ("mmdebstrap", "--version"))
+
+
+def build_image(base: ImageRecord, context: Context, destination: Path, log: Path) -> ImageRecord:
+    """Build the image and leave it as an OCI image layout, tagged `parity`.
+
+    Raises:
+        UserError: a program that is here failed, or the image is not on that base.
+    """
+    missing = [program for program in ("skopeo", "umoci") if not is_installed(program)]
+    reason = base.reason or (f"{' and '.join(missing)} not installed" if missing else "")
+    builder = next((builder for builder in BUILDERS if answer_of(builder.alive)[0]), None)
+    if reason or not builder:
+        reason = reason or "no image builder: docker, podman or buildah"
+        return ImageRecord("oci", parent="base", parent_digest=base.digest, reason=reason)
+    recipe = recipe_of(context, base.digest)
+
+    def build(part: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            reference = _base_reference(base, builder, Path(folder), log)
+            identity = Path(folder) / "id"
+            try:
+                argv = build_command(builder, context, reference, recipe, identity)
+                output_of(argv, inherited=BUILD_VARIABLES, log=log)
+            except UserError as error:
+                # The command line alone would be a screen.
+                what = f"{builder.program} cannot build it, see {log}\n{error.what}"
+                raise UserError(what) from None
+            image = f"{builder.image}{identity.read_text().strip().removeprefix('sha256:')}"
+        output_of(["skopeo", "copy", image, f"oci:{part}:{TAG}"], log=log)
+        lowest = image_configuration(part)["rootfs"]["diff_ids"][0]
+        if base.tool != REGISTRY and lowest != base.digest:
+            raise UserError(
+                f"the image was not built on its base: lowest layer {lowest}, base {base.digest}",
+                action="snakemake images --forcerun bootstrap_base",
+            )
+
+    empty = ImageRecord("oci", parent="base", parent_digest=base.digest, recipe=recipe)
+    return made(empty, build, destination, builder.alive, digest=lambda o: manifest_digest(Path(o)))
+
+
 def _base_reference(base: ImageRecord, builder: Builder, folder: Path, log: Path) -> str:
     """A name of the base that `FROM` accepts; a bootstrapped one is put into the store first."""
     if base.tool == REGISTRY:
         return base.location
     name = f"localhost/parity-base:{base.digest.removeprefix('sha256:')[:12]}"
     layout = folder / "base"
+    image = f"{layout}:{TAG}"
     output_of(["umoci", "init", "--layout", layout])
-    output_of(["umoci", "new", "--image", f"{layout}:{TAG}"])
-    output_of(["umoci", "raw", "add-layer", "--image", f"{layout}:{TAG}", base.location], log=log)
-    output_of(["skopeo", "copy", f"oci:{layout}:{TAG}", f"{builder.store}{name}"], log=log)
+    output_of(["umoci", "new", "--image", image])
+    output_of(["umoci", "raw", "add-layer", "--image", image, base.location], log=log)
+    output_of(["skopeo", "copy", f"oci:{image}", f"{builder.store}{name}"], log=log)
     return name
+
+
+def unpack_image(oci: ImageRecord, destination: Path, rootless: bool, log: Path) -> ImageRecord:
+    """Unpack the image into a directory.
+
+    Args:
+        rootless: whether we are not root; then every file belongs to us.
+
+    Raises:
+        UserError: umoci failed; the message ends with its output.
+    """
+    if oci.reason:
+        return ImageRecord("directory", parent="oci", reason=oci.reason)
+
+    def unpack(part: Path) -> None:
+        words = ["umoci", "raw", "unpack", *(["--rootless"] if rootless else [])]
+        output_of([*words, "--image", f"{oci.location}:{TAG}", part], log=log)
+
+    empty = ImageRecord("directory", parent="oci", parent_digest=oci.digest, recipe=oci.recipe)
+    return made(empty, unpack, destination, ("umoci", "--version"))
+
+
+def make_format(
+    arm: Arm, oci: ImageRecord, directory: ImageRecord, destination: Path
+) -> ImageRecord:
+    """Make the arm's format from the image; where that is impossible the record says why.
+
+    Raises:
+        UserError: a program that is here failed, or the result is another image.
+    """
+    parent = directory if arm.made_from == "directory" else oci
+    empty = ImageRecord(str(arm.image_format), parent=parent.format)
+    if reason := parent.reason or arm.probe().reason:
+        return replace(empty, reason=reason)
+
+    def convert(part: Path) -> str:
+        return arm.convert(Path(oci.location), Path(directory.location), part)
+
+    empty = replace(empty, parent_digest=parent.digest, recipe=oci.recipe)
+    record = made(empty, convert, destination, arm.converter, digest=arm.digest, size=arm.size)
+    # An image store's id is the digest of the image's configuration or of its manifest.
+    expected = (config_digest(Path(oci.location)), manifest_digest(Path(oci.location)))
+    if record.location == record.digest and record.digest not in expected:
+        raise UserError(
+            f"{record.format} holds another image than {oci.location}: "
+            f"its id is {record.digest}, expected {' or '.join(expected)}",
+            action="snakemake images --forcerun build_image",
+        )
+    return record

@@ -23,21 +23,15 @@ from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.runtimes.apptainer import program as apptainer
 from parity.runtimes.model import HOSTS, MARKER, SCRATCH, manifest_digest
-from parity.software.build import SOURCE_DATE_EPOCH
-from parity.software.images import (
-    FOREIGN,
-    TAG,
-    ImageRecord,
-    image_configuration,
-    publish,
-    remove,
-)
+from parity.software.build import SOURCE_DATE_EPOCH, made
+from parity.software.images import FOREIGN, TAG, ImageRecord, image_configuration
 
 IN_STORE = re.compile(r"[A-Za-z0-9][\w./:-]*@(sha256:[0-9a-f]{64})")
 ALLOWED = (
     "a SIF file, an archive of `docker save` or of an OCI layout, a folder that is an OCI layout,"
     " or <name>@sha256:<64 digits> of Docker's or Podman's store on this machine"
 )
+_WHERE = "image.from"
 # What runtimes mount upon: some have a root that is read-only even for them.
 FOLDERS = ("/dev/shm", "/proc", "/sys", str(SCRATCH))
 FILES = ("/etc/group", "/etc/passwd", "/etc/resolv.conf")
@@ -46,11 +40,11 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # Neither an image nor its history says when we made it: the same one gives the same bytes.
 _DAY = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(SOURCE_DATE_EPOCH)))
 _AS_THEN = ("--history.created", _DAY, "--history.created_by", "parity")
-_SIF = (32, b"SIF_MAGIC")
+_SIF_BEGIN, _SIF_MAGIC = 32, b"SIF_MAGIC"
 # The line of its root file system, in what `apptainer sif list` says of it.
 _SYSTEM = re.compile(r"\|(\d+)-\d+ *\|FS \(Squashfs/\*System/(\w+)\)")
-# Programs that ask an image's store for its own id of an image, with skopeo's name of the store.
-_STORES = (("docker", "docker-daemon:"), ("podman", "containers-storage:@"))
+# Programs that ask an image's store for its own id of an image; what skopeo has before the id.
+_STORES = (("docker", "docker-daemon:sha256:"), ("podman", "containers-storage:@"))
 
 
 @dataclass(frozen=True)
@@ -68,11 +62,7 @@ class Foreign:
 
 
 def refuse_no_image(reference: str, where: str) -> None:
-    """Refuse what is neither a file nor a folder that is there, nor a digest in a store.
-
-    Raises:
-        UserError: with what is allowed.
-    """
+    """Refuse, by UserError, what is neither a file or folder here nor a digest in a store."""
     if not Path(reference).exists() and not IN_STORE.fullmatch(reference):
         raise UserError(f"there is no image {reference}", where=where, allowed=ALLOWED)
 
@@ -94,15 +84,22 @@ def find_foreign(reference: str) -> Foreign:
     path, named = Path(reference), IN_STORE.fullmatch(reference)
     if named and not path.exists():
         return Foreign(reference, named[1], _in_store(reference, named[1]))
-    refuse_no_image(reference, "image.from")
+    refuse_no_image(reference, _WHERE)
     if (path / "oci-layout").exists():
-        return Foreign(reference, _digest_of_layout(path), f"oci:{path}")
+        try:
+            return Foreign(reference, manifest_digest(path), f"oci:{path}")
+        except (OSError, ValueError, KeyError):
+            raise UserError(
+                f"the OCI layout {path} does not hold one image",
+                where=_WHERE,
+                action="copy the one that is meant: skopeo copy oci:<layout>:<tag>"
+                " oci:<new folder>",
+            ) from None
     if path.is_file():
         digest = files.digest(path)
-        begin, magic = _SIF
         with path.open("rb") as file:
-            file.seek(begin)
-            if file.read(len(magic)) == magic:
+            file.seek(_SIF_BEGIN)
+            if file.read(len(_SIF_MAGIC)) == _SIF_MAGIC:
                 return Foreign(reference, digest)
         names = set[str]()
         with suppress(tarfile.TarError), tarfile.open(path) as archive:
@@ -110,34 +107,20 @@ def find_foreign(reference: str) -> Foreign:
         for kind, name in (("oci-archive", "oci-layout"), ("docker-archive", "manifest.json")):
             if name in names:
                 return Foreign(reference, digest, f"{kind}:{path}")
-    raise UserError(f"{reference} is no image", where="image.from", allowed=ALLOWED)
-
-
-def _digest_of_layout(path: Path) -> str:
-    try:
-        return manifest_digest(path)
-    except (OSError, ValueError, KeyError):
-        raise UserError(
-            f"the OCI layout {path} does not hold one image",
-            where="image.from",
-            action="copy the one that is meant: skopeo copy oci:<layout>:<tag> oci:<new folder>",
-        ) from None
+    raise UserError(f"{reference} is no image", where=_WHERE, allowed=ALLOWED)
 
 
 def _in_store(reference: str, digest: str) -> str:
     """An image of a local store, as skopeo names it; raises UserError."""
-    for program, store in _STORES:
+    for program, before in _STORES:
         for name in (reference, digest):
-            answered, said = answer_of(
-                [program, "image", "inspect", "--format={{.Id}}", name], seconds=60
-            )
+            words = [program, "image", "inspect", "--format={{.Id}}", name]
+            answered, identity = answer_of(words, seconds=60)
             if answered:
-                is_docker = store.startswith("docker")
-                identity = said.removeprefix("sha256:")
-                return f"{store}{'sha256:' if is_docker else ''}{identity}"
+                return f"{before}{identity.removeprefix('sha256:')}"
     raise UserError(
         f"no store on this machine has {reference}",
-        where="image.from",
+        where=_WHERE,
         action="docker images --digests --no-trunc, or podman images --digests --no-trunc",
     )
 
@@ -158,47 +141,49 @@ def take_foreign(
     Raises:
         UserError: it is not there or cannot be read, or it is of another architecture.
     """
-    start, foreign = time.monotonic(), find_foreign(reference)
+    foreign = find_foreign(reference)
     text = "\0".join([foreign.digest, hosts.read_text("utf-8"), *FOLDERS, *FILES])
     recipe = hashlib.sha256(text.encode()).hexdigest()
-    part = destination.with_name(f".{destination.name}.part")
-    remove(part)
-    with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
-        _copy(foreign, part, Path(folder), log)
-        _refuse_another_architecture(part, reference)
-        _add_layer(part, hosts, recipe, Path(folder) / "bundle", log)
-    publish(part, destination)
-    _, tool = answer_of(["umoci", "--version"])
-    record = ImageRecord(FOREIGN, digest=foreign.digest, location=reference)
-    made = ImageRecord(
-        "oci",
-        digest=manifest_digest(destination),
-        parent=FOREIGN,
-        parent_digest=foreign.digest,
-        bytes=files.size_on_disk(destination),
-        seconds=round(time.monotonic() - start, 3),
-        tool=tool,
-        location=str(destination),
-        recipe=recipe,
-    )
-    return record, made
+
+    def take(part: Path) -> None:
+        image = ["--image", f"{part}:{TAG}"]
+        with tempfile.TemporaryDirectory(dir=destination.parent) as name:
+            folder, bundle = Path(name), Path(name) / "bundle"
+            if foreign.source:
+                output_of(["skopeo", "copy", foreign.source, f"oci:{part}:{TAG}"], log=log)
+            else:
+                _convert_sif(reference, part, folder, log)
+            ours = _ARCHITECTURES.get(platform.machine(), platform.machine())
+            theirs = image_configuration(part).get("architecture", ours)
+            if theirs != ours:
+                what = f"{reference} is an image for {theirs}, and this machine is {ours}"
+                raise UserError(what, where=_WHERE)
+            # The image is unpacked and added to, and the difference packed as its top layer.
+            rootless = ["--rootless"] if os.getuid() else []
+            output_of(["umoci", "unpack", *rootless, *image, bundle], log=log)
+            _add(bundle / "rootfs", hosts.read_text(encoding="utf-8"), recipe)
+            output_of(["umoci", "repack", *_AS_THEN, *image, bundle], log=log)
+            output_of(["umoci", "gc", "--layout", part], log=log)
+            shutil.rmtree(bundle)
+
+    empty = ImageRecord("oci", parent=FOREIGN, parent_digest=foreign.digest, recipe=recipe)
+    version = ("umoci", "--version")
+    layout = made(empty, take, destination, version, digest=lambda o: manifest_digest(Path(o)))
+    return ImageRecord(FOREIGN, digest=foreign.digest, location=reference), layout
 
 
-def _copy(foreign: Foreign, layout: Path, folder: Path, log: Path) -> None:
-    """The image as it is, as an OCI image layout."""
-    if foreign.source:
-        output_of(["skopeo", "copy", foreign.source, f"oci:{layout}:{TAG}"], log=log)
-        return
-    system = _SYSTEM.search(output_of([apptainer(), "sif", "list", foreign.reference], log=log))
+def _convert_sif(sif: str, layout: Path, folder: Path, log: Path) -> None:
+    """The system of a SIF file as an OCI image layout."""
+    system = _SYSTEM.search(output_of([apptainer(), "sif", "list", sif], log=log))
     if not system:
-        raise UserError(f"{foreign.reference} holds no SquashFS of a system", where="image.from")
+        raise UserError(f"{sif} holds no SquashFS of a system", where=_WHERE)
     begin, architecture = system.groups()
     root, tar = folder / "root", folder / "root.tar"
-    output_of(["unsquashfs", "-o", begin, "-d", root, foreign.reference], log=log)
-    words = ["tar", "--sort=name", "--numeric-owner", "--owner=0", "--group=0", "--format=gnu"]
-    output_of([*words, "-C", root, "-cf", tar, "."], log=log)
     image = [*_AS_THEN, "--image", f"{layout}:{TAG}"]
+    sorted_tar = ["tar", "--sort=name", "--numeric-owner", "--owner=0", "--group=0", "--format=gnu"]
     steps: tuple[list[str | Path], ...] = (
+        ["unsquashfs", "-o", begin, "-d", root, sif],
+        [*sorted_tar, "-C", root, "-cf", tar, "."],
         ["umoci", "init", "--layout", layout],
         ["umoci", "new", "--image", f"{layout}:{TAG}"],
         ["umoci", "config", "--created", _DAY, "--architecture", architecture, *image],
@@ -206,25 +191,6 @@ def _copy(foreign: Foreign, layout: Path, folder: Path, log: Path) -> None:
     )
     for step in steps:
         output_of(step, log=log)
-
-
-def _refuse_another_architecture(layout: Path, reference: str) -> None:
-    ours = _ARCHITECTURES.get(platform.machine(), platform.machine())
-    theirs = image_configuration(layout).get("architecture", ours)
-    if theirs != ours:
-        what = f"{reference} is an image for {theirs}, and this machine is {ours}"
-        raise UserError(what, where="image.from")
-
-
-def _add_layer(layout: Path, hosts: Path, recipe: str, bundle: Path, log: Path) -> None:
-    """Unpack the image, add to it, and pack the difference as its top layer."""
-    rootless = ["--rootless"] if os.getuid() else []
-    image = ["--image", f"{layout}:{TAG}"]
-    output_of(["umoci", "unpack", *rootless, *image, bundle], log=log)
-    _add(bundle / "rootfs", hosts.read_text(encoding="utf-8"), recipe)
-    output_of(["umoci", "repack", *_AS_THEN, *image, bundle], log=log)
-    output_of(["umoci", "gc", "--layout", layout], log=log)
-    shutil.rmtree(bundle)
 
 
 def _add(root: Path, hosts: str, recipe: str) -> None:
@@ -257,7 +223,7 @@ def _place(root: Path, path: str) -> Path:
         if (root / above).is_symlink():
             raise UserError(
                 f"/{above} is a link in the image, and {path} has to be made below it",
-                where="image.from",
+                where=_WHERE,
                 action="make it a folder in the image",
             )
     return place

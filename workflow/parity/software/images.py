@@ -170,11 +170,6 @@ def image_configuration(oci: Path) -> Any:
     return _blob(oci, config_digest(oci))
 
 
-def layer_digests(oci: Path) -> list[str]:
-    """Digests of the uncompressed layers, lowest first."""
-    return [str(layer) for layer in image_configuration(oci)["rootfs"]["diff_ids"]]
-
-
 def _blob(oci: Path, digest: str) -> Any:
     return json.loads((oci / "blobs" / digest.replace(":", os.sep)).read_text())
 
