@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from parity.analysis import outcomes
-from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
 from parity.analysis.descriptive import NOT_RUN
 from parity.claims.terms import NOT_TESTED
@@ -21,7 +20,6 @@ from parity.core.documents import Document
 from parity.plan.system import kind_of
 from parity.report import formatting
 from parity.report.figures.specs import quantity
-from parity.report.formatting import ended_of
 from parity.report.templating import WORDS
 from parity.report.view import ComparedRow, View, rows_of
 
@@ -38,210 +36,13 @@ NUMBERS = (
 # What follows in each row: whether it is the last attempt, whether its numbers count, its
 # command, its numbers.
 FIELDS = (*TEXTS, *NUMBERS, "final", "counts", "command", "metrics")
-Number = float | int | None
-Texts = dict[str, int]
-# A row of `FIELDS`.
-Run = list[Number | list[int] | list[Number]]
-_ATTEMPT = ["block", "run", "attempt"]
-
-
-class BlockNodes(Document, frozen=True):
-    """A block with the nodes that it ran on."""
-
-    block: str
-    number: int
-    nodes: list[str]
-
-
-class NodeFacts(Document, frozen=True):
-    """The facts of a node: those that never changed, and the others by block, fact and phase."""
-
-    constant: dict[str, str]
-    changing: dict[str, dict[str, dict[str, str]]]
-
-
-def runs(dataset: Dataset, analysis: Analysis, texts: Texts) -> list[Run]:
-    """Every attempt as a row of `FIELDS`, and every planned run that has no record.
-
-    Rows hold numbers of texts in their place, because two thousand command lines repeat the
-    same few words: a command is the numbers of its words, and the metrics are the number of
-    each name and its value in turn.
-
-    Args:
-        texts: the number of each text so far; what is new is added.
-    """
-    counted = set(analysis.values[["block", "run"]].itertuples(index=False, name=None))
-    excluded = {
-        (row.block, row.run): f"excluded: {row.reason}"
-        for row in rows_of(analysis.exclusions)
-        if row.applied
-    }
-    metrics = _metrics_by_attempt(dataset.metrics, texts)
-    rows: list[Run] = []
-    for run in records(dataset.runs):
-        key = (run["block"], run["run"])
-        if run["final"] and key in excluded:
-            run["reason"] = excluded[key]
-        rows.append(
-            [
-                *(_number(texts, run[name]) for name in TEXTS),
-                *(run[name] for name in NUMBERS),
-                run["final"],
-                run["final"] and key in counted,
-                [_number(texts, word) for word in json.loads(run["command"] or "[]")],
-                metrics[(*key, run["attempt"])],
-            ]
-        )
-    rows += _without_record(dataset, texts)
-    return rows
-
-
-def _number(texts: Texts, text: str) -> int:
-    """The number of a text, a new one if it has none yet."""
-    return texts.setdefault(text, len(texts))
-
-
-def _without_record(dataset: Dataset, texts: Texts) -> Iterator[Run]:
-    """Rows of the planned runs that left nothing: they were not made yet."""
-    recorded = set(dataset.runs[["block", "run"]].itertuples(index=False, name=None))
-    for run in records(dataset.planned):
-        if (run["block"], run["run"]) in recorded:
-            continue
-        known = run | {"stage": "planned", "reason": NOT_RUN}
-        words = [_number(texts, known.get(name, "")) for name in TEXTS]
-        numbers = [0 if name == "attempt" else None for name in NUMBERS]
-        yield [*words, *numbers, True, False, [], []]
-
-
-def _metrics_by_attempt(
-    metrics: pd.DataFrame, texts: Texts
-) -> defaultdict[tuple[str, str, int], list[Number]]:
-    """Names and values of the metrics in turn; an attempt without any has none."""
-    by_attempt: defaultdict[tuple[str, str, int], list[Number]] = defaultdict(list)
-    for row in rows_of(metrics[[*_ATTEMPT, "metric", "value"]]):
-        by_attempt[row.block, row.run, row.attempt] += [
-            _number(texts, row.metric),
-            plain(row.value),
-        ]
-    return by_attempt
-
-
-def nodes(dataset: Dataset) -> dict[str, NodeFacts]:
-    """The facts of each node, by its name."""
-    nodes = {}
-    for node, facts in dataset.nodes.groupby("node"):
-        values = facts.groupby("fact")["value"].nunique()
-        is_changing = facts["fact"].isin(values.index[values > 1])
-        changing: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
-        for row in rows_of(facts[is_changing]):
-            changing[row.block][row.fact][row.phase] = row.value
-        constant = facts[~is_changing].drop_duplicates("fact")
-        nodes[str(node)] = NodeFacts(
-            constant=dict(zip(constant["fact"], constant["value"], strict=True)), changing=changing
-        )
-    return nodes
-
-
-def blocks(dataset: Dataset) -> list[BlockNodes]:
-    """The blocks in the order of the plan, each with its nodes."""
-    nodes = dataset.nodes.groupby("block")["node"].unique()
-    return [
-        BlockNodes(block=block.name, number=block.number, nodes=sorted(nodes.get(block.name, [])))
-        for block in dataset.plan.blocks
-    ]
-
-
-def images(dataset: Dataset) -> list[dict[str, str]]:
-    """The digest chain from the base to each format, as recorded."""
-    columns = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
-    return records(dataset.images[columns])
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON knows it: missing and infinite numbers are null."""
-    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    return value.item() if hasattr(value, "item") else value
-
-
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """A table's rows as JSON knows them."""
-    return [
-        {str(column): plain(value) for column, value in row.items()}
-        for row in table.to_dict("records")
-    ]
-
-
+Texts = dict[str, int]  # the number of each text so far
+_OF_IMAGES = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
 _SAME = (
     "case", "metric", "arm", "planned", "blocks", "estimate", "low95", "high95", "low90",
     "high90", "margin", "smallest_margin", "reason", "identity",
 )  # fmt: skip
 _ENDS = ("estimate", "low95", "high95")
-
-
-def comparisons(view: View) -> list[dict[str, Any]]:
-    """Every comparison, planned or only reported, with its runtime and its A/A pair.
-
-    A row has the columns of `evidence` in parity.claims.verdicts that are not of claims, and:
-    `runtime`, its column in the matrix, which is the arm's own for another native; `planned`;
-    `is_control`; `is_asked`, whether it is of no control, of either kind.
-    """
-    runtimes = view.plan.arm_runtimes
-    native = runtimes[view.plan.reference]
-    asked = {row.arm for row in view.of_arms(rows_of(view.analysis.comparisons))}
-    made = []
-    for row in rows_of(view.analysis.comparisons):
-        runtime = runtimes.get(row.arm, row.arm)
-        made.append(
-            {name: plain(getattr(row, name)) for name in _SAME}
-            | {
-                "runtime": row.arm if runtime == native else runtime,
-                "against": row.reference,
-                "verdict": ended_of(row),
-                "unit": "ratio" if row.kind == "ratio" else row.unit,
-                "p_value": plain(row.p_equivalence),
-                "is_control": row.control,
-                "is_asked": row.arm in asked,
-            }
-            | _control(view, row)
-        )
-    return made
-
-
-def _control(view: View, row: ComparedRow) -> dict[str, Any]:
-    """The A/A pair of a comparison: the outcome by which it gates, and its own numbers."""
-    control = view.compared.get((row.case, row.metric, view.plan.double))
-    if control is None or not control.decision.blocks:
-        return {"control": "none"}
-    numbers, gate = control.columns(), control.decision.as_control
-    return {
-        "control": "no-margin" if gate == outcomes.REPORTED else gate,
-        **{f"control_{name}": plain(numbers[name]) for name in _ENDS},
-    }
-
-
-class Case(Document, frozen=True):
-    """How a case is called, and of which benchmark it is; `levels` may be empty."""
-
-    title: str
-    benchmark: str
-    benchmark_title: str
-    levels: str
-
-
-class Quantity(Document, frozen=True):
-    """How a metric is called and shown.
-
-    Attributes:
-        factor: turns a value in the `recorded` unit into one in `unit`.
-        better: lower, higher or neither.
-    """
-
-    label: str
-    unit: str
-    factor: float
-    recorded: str
-    better: str
 
 
 class Archive(Document, frozen=True):
@@ -250,9 +51,15 @@ class Archive(Document, frozen=True):
     Attributes:
         reference: the arm that all others are compared with.
         note: what its kind of system means for what is said of it.
-        quantities: by `<benchmark>/<metric>`.
+        cases: title, benchmark, its title and the levels (may be empty) of each case.
+        quantities: by `<benchmark>/<metric>`: label, unit, the factor that turns a value in the
+            `recorded` unit into one in it, and which is better: lower, higher or neither.
         natives: by `<case>/<metric>`, the reference and what else stands for it: a ratio to the
             reference is one to their geometric mean within the block.
+        blocks: in the order of the plan, each with its number and its nodes.
+        nodes: facts by node: those that never changed, others by block, fact and phase.
+        images: the digest chain from the base to each format, as recorded.
+        runs: rows of `FIELDS`.
     """
 
     name: str
@@ -263,14 +70,14 @@ class Archive(Document, frozen=True):
     reference: str
     note: str
     arms: dict[str, str]
-    cases: dict[str, Case]
-    quantities: dict[str, Quantity]
+    cases: dict[str, dict[str, str]]
+    quantities: dict[str, dict[str, Any]]
     natives: dict[str, tuple[str, ...]]
     comparisons: list[dict[str, Any]]
-    blocks: list[BlockNodes]
-    nodes: dict[str, NodeFacts]
+    blocks: list[dict[str, Any]]
+    nodes: dict[str, dict[str, Any]]
     images: list[dict[str, str]]
-    runs: list[Run]
+    runs: list[list[Any]]
 
 
 class Content(Document, frozen=True):
@@ -302,8 +109,8 @@ def content(
     judged = on_all_systems(judgements)
     return Content(
         studies=studies,
-        verdicts=records(judged.verdicts),
-        evidence=records(judged.evidence),
+        verdicts=_records(judged.verdicts),
+        evidence=_records(judged.evidence),
         wording=WORDS["dashboard"],
         archives=[_archive(view, texts) for view in views],
         fields={"texts": TEXTS, "all": FIELDS},
@@ -323,51 +130,154 @@ def on_all_systems(judgements: Sequence[Judgement]) -> Judgement:
     verdicts, evidence = [], []
     for place, judgement in enumerate(judgements):
         rows = judgement.verdicts
-        kept = rows if place == 0 else rows[rows["verdict"] != NOT_TESTED]
-        found = judgement.evidence[judgement.evidence["claim"].isin(kept["claim"])]
-        verdicts.append(kept)
-        evidence.append(found.assign(judged=next(iter(kept["judged"]), "")))
+        told = rows if place == 0 else rows[rows["verdict"] != NOT_TESTED]
+        rests_on = judgement.evidence[judgement.evidence["claim"].isin(told["claim"])]
+        verdicts.append(told)
+        evidence.append(rests_on.assign(judged=next(iter(told["judged"]), "")))
     joined = pd.concat(verdicts).sort_values("position", kind="stable")
     return Judgement(joined, pd.concat(evidence))
 
 
 def _archive(view: View, texts: Texts) -> Archive:
-    facts = view.origin.facts
+    plan, data, facts = view.plan, view.dataset, view.origin.facts
+    nodes_of = data.nodes.groupby("block")["node"].unique()
+    columns = ["benchmark", "metric", "unit", "better"]
+    measured = data.metrics[columns].drop_duplicates().itertuples(index=False, name=None)
+    quantities = {}
+    for benchmark, metric, unit, better in measured:
+        known = quantity(benchmark, metric, unit, plan.definitions)
+        shown = {"label": known.label, "unit": known.unit, "factor": known.factor}
+        quantities[f"{benchmark}/{metric}"] = shown | {"recorded": unit, "better": better}
     return Archive(
-        name=view.dataset.name,
-        title=view.plan.title,
+        name=data.name,
+        title=plan.title,
         systems=view.origin.systems,
         measured=wording.period(facts.began, facts.ended),
         commits=[program.commit for program in facts.programs],
-        reference=view.plan.reference,
+        reference=plan.reference,
         note=kind_of(view.origin.scale_labels).threat,
-        arms={arm: formatting.arm_title(view.plan, arm) for arm in view.arms},
+        arms={arm: formatting.arm_title(plan, arm) for arm in view.arms},
         cases={
-            case.name: Case(
-                title=formatting.case_title(view.plan, case.name),
-                benchmark=case.benchmark,
-                benchmark_title=formatting.benchmark_title(view.plan, case.benchmark),
-                levels=formatting.case_levels(view.plan, case.name),
-            )
-            for case in view.plan.cases
+            case.name: {
+                "title": formatting.case_title(plan, case.name),
+                "benchmark": case.benchmark,
+                "benchmark_title": formatting.benchmark_title(plan, case.benchmark),
+                "levels": formatting.case_levels(plan, case.name),
+            }
+            for case in plan.cases
         },
-        quantities=_quantities(view),
+        quantities=quantities,
         natives={f"{case}/{metric}": arms for (case, metric), arms in view.natives.items()},
-        comparisons=comparisons(view),
-        blocks=blocks(view.dataset),
-        nodes=nodes(view.dataset),
-        images=images(view.dataset),
-        runs=runs(view.dataset, view.analysis, texts),
+        comparisons=_comparisons(view),
+        blocks=[
+            {"block": b.name, "number": b.number, "nodes": sorted(nodes_of.get(b.name, []))}
+            for b in plan.blocks
+        ],
+        nodes={str(node): _node(of_node) for node, of_node in data.nodes.groupby("node")},
+        images=_records(data.images[_OF_IMAGES]),
+        runs=_runs(data, view, texts),
     )
 
 
-def _quantities(view: View) -> dict[str, Quantity]:
-    columns = ["benchmark", "metric", "unit", "better"]
-    measured = view.dataset.metrics[columns].drop_duplicates()
-    quantities = {}
-    for benchmark, metric, unit, better in measured.itertuples(index=False, name=None):
-        known = quantity(benchmark, metric, unit, view.plan.definitions)
-        quantities[f"{benchmark}/{metric}"] = Quantity(
-            label=known.label, unit=known.unit, factor=known.factor, recorded=unit, better=better
-        )
-    return quantities
+def _node(facts: pd.DataFrame) -> dict[str, Any]:
+    is_changing = facts.groupby("fact")["value"].transform("nunique") > 1
+    constant = facts[~is_changing].drop_duplicates("fact")
+    changing: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for row in rows_of(facts[is_changing]):
+        changing[row.block][row.fact][row.phase] = row.value
+    fixed = dict(zip(constant["fact"], constant["value"], strict=True))
+    return {"constant": fixed, "changing": changing}
+
+
+def _comparisons(view: View) -> list[dict[str, Any]]:
+    """Every comparison, planned or only reported, with its runtime and its A/A pair.
+
+    A row has the columns of `evidence` in parity.claims.verdicts that are not of claims, and:
+    `runtime`, its column in the matrix, which is the arm's own for another native; `planned`;
+    `is_control`; `is_asked`, whether it is of no control, of either kind.
+    """
+    runtimes, rows = view.plan.arm_runtimes, rows_of(view.analysis.comparisons)
+    native, asked = runtimes[view.plan.reference], {row.arm for row in view.of_arms(rows)}
+    made = []
+    for row in rows:
+        runtime = runtimes.get(row.arm, row.arm)
+        added = {
+            "runtime": row.arm if runtime == native else runtime,
+            "against": row.reference,
+            "verdict": formatting.ended_of(row),
+            "unit": "ratio" if row.kind == "ratio" else row.unit,
+            "p_value": _plain(row.p_equivalence),
+            "is_control": row.control,
+            "is_asked": row.arm in asked,
+        }
+        made.append({n: _plain(getattr(row, n)) for n in _SAME} | added | _control(view, row))
+    return made
+
+
+def _control(view: View, row: ComparedRow) -> dict[str, Any]:
+    """The A/A pair of a comparison: the outcome by which it gates, and its own numbers."""
+    control = view.compared.get((row.case, row.metric, view.plan.double))
+    if control is None or not control.decision.blocks:
+        return {"control": "none"}
+    numbers, gate = control.columns(), control.decision.as_control
+    return {
+        "control": "no-margin" if gate == outcomes.REPORTED else gate,
+        **{f"control_{name}": _plain(numbers[name]) for name in _ENDS},
+    }
+
+
+def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
+    """Every attempt as a row of `FIELDS`, and every planned run that has no record.
+
+    Rows hold numbers of texts in their place, because two thousand command lines repeat the
+    same few words: a command is the numbers of its words, and the metrics are the number of
+    each name and its value in turn.
+
+    Args:
+        texts: what is new is added.
+    """
+
+    def numbered(words: Iterable[str]) -> list[int]:
+        return [texts.setdefault(word, len(texts)) for word in words]
+
+    key = ["block", "run"]
+    counted = set(view.analysis.values[key].itertuples(index=False, name=None))
+    excluded = {
+        (row.block, row.run): f"excluded: {row.reason}"
+        for row in rows_of(view.analysis.exclusions)
+        if row.applied
+    }
+    metrics: dict[tuple[str, str, int], list[Any]] = defaultdict(list)
+    for of in rows_of(dataset.metrics):
+        metrics[of.block, of.run, of.attempt] += [*numbered([of.metric]), _plain(of.value)]
+    rows, recorded = [], set()
+    for run in _records(dataset.runs):
+        name = (run["block"], run["run"])
+        recorded.add(name)
+        if run["final"]:
+            run["reason"] = excluded.get(name, run["reason"])
+        rows.append([
+            *numbered(run[text] for text in TEXTS), *(run[number] for number in NUMBERS),
+            run["final"], run["final"] and name in counted,
+            numbered(json.loads(run["command"] or "[]")), metrics[*name, run["attempt"]],
+        ])  # fmt: skip
+    # What left nothing was not made yet.
+    for run in _records(dataset.planned):
+        if (run["block"], run["run"]) not in recorded:
+            run |= {"stage": "planned", "reason": NOT_RUN}
+            none = [0 if number == "attempt" else None for number in NUMBERS]
+            rows.append([*numbered(run.get(t, "") for t in TEXTS), *none, True, False, [], []])
+    return rows
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A table's rows as JSON knows them."""
+    rows = table.to_dict("records")
+    return [{str(column): _plain(value) for column, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON knows it: missing and infinite numbers are null."""
+    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value.item() if hasattr(value, "item") else value
