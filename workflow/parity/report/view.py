@@ -30,7 +30,7 @@ from parity.runtimes import every_arm
 STAGES = (*descriptive.STAGES, "attempts")  # columns of the ledger that are counts
 EVENTS, OF_EVENTS = "events", ("quantiles", "return_levels", "quota_law", "replay")
 ALONE = ""
-NODES, RANKS, CONTAINERS = PLACES = ("nodes", "ranks", "containers_per_node")
+NODES, RANKS, CONTAINERS = "nodes", "ranks", "containers_per_node"
 ON_EACH, IN_EACH = "ranks on each node", "ranks in each container"
 ComparedRow = Any  # a row of the table of comparisons
 
@@ -106,11 +106,6 @@ class View(Analysed):
         held = {arm for case in cases for arm in self.dataset.arms_of(case)}
         return [arm for arm in self.arms if arm in held]
 
-    def declared(self, cases: Iterable[str]) -> list[str]:
-        """Arms that the study declares as not tested in any of the cases, and does not plan."""
-        arms = [arm for case in cases for arm in self.dataset.not_tested(case)]
-        return [arm for arm in dict.fromkeys(arms) if arm not in self.arms]
-
     def cases(self, benchmark: str) -> list[str]:
         """The benchmark's cases, in the order of the plan."""
         return [case.name for case in self.plan.cases if case.benchmark == benchmark]
@@ -166,8 +161,8 @@ class View(Analysed):
         """Whether a figure would show one number, which all runs have."""
         if self.form(spec) is not Form.PANELS or len(spec.quantities) > 1:
             return False
-        of_arms = (self.values(case, spec.quantities[0].metric) for case in self.shown(spec))
-        return len({v for of_case in of_arms for of_arm in of_case.values() for v in of_arm}) == 1
+        values = _where(self.analysis.values, metric=spec.quantities[0].metric)
+        return values.loc[values["case"].isin(self.shown(spec)), "value"].nunique() == 1
 
     def form(self, spec: FigureSpec) -> Form:
         """The form that a figure takes: against nodes only where there are several counts."""
@@ -284,17 +279,16 @@ class View(Analysed):
         steps = _where(self.analysis.rungs, case=case, metric=metric).assign(kind="ratio")
         return {row.arm: row for row in rows_of(steps)}
 
+    def comparisons(self, case: str, metric: str) -> dict[str, ComparedRow]:
+        """The comparisons of a case and metric by arm."""
+        return self._compared.get((case, metric), {})
+
     @cached_property
     def _compared(self) -> dict[tuple[str, str], dict[str, ComparedRow]]:
-        """The comparisons by case and metric, which figures and texts ask for again and again."""
         by_metric: dict[tuple[str, str], dict[str, ComparedRow]] = {}
         for row in rows_of(self.analysis.comparisons):
             by_metric.setdefault((row.case, row.metric), {})[row.arm] = row
         return by_metric
-
-    def comparisons(self, case: str, metric: str) -> dict[str, ComparedRow]:
-        """The comparisons of a case and metric by arm."""
-        return self._compared.get((case, metric), {})
 
     def of_arms(self, rows: Iterable[ComparedRow]) -> list[ComparedRow]:
         """The rows of the arms that are asked about: those of no control, of either kind."""
@@ -349,13 +343,18 @@ def series(spec: FigureSpec, cases: Sequence[Case]) -> list[Series]:
     known: dict[tuple[str, ...], tuple[dict[str, Any], dict[int, str]]] = {}
     placed = [case for case in cases if spec.along in case.parameters]
     order = {case.name: place for place, case in enumerate(cases)}
-    for in_common in _IN_COMMON if spec.along == RANKS else _IN_COMMON[:1]:
+    for sharing in ("", ON_EACH, IN_EACH) if spec.along == RANKS else ("",):
         groups: dict[str, tuple[dict[str, Any], dict[int, str]]] = {}
         for case in sorted(placed, key=lambda case: float(case.parameters[spec.along])):
-            common = in_common(dict(case.parameters), case.parameters[spec.along])
-            common.pop(spec.along)
+            common = dict(case.parameters)
+            level = common.pop(spec.along)
+            # What its cases share: all other parameters, or how ranks lie in place of how many.
+            if sharing == ON_EACH:
+                common[ON_EACH] = level / common.pop(NODES, 1)
+            elif sharing == IN_EACH:
+                common[IN_EACH] = level / (common.get(NODES, 1) * common.pop(CONTAINERS, 1))
             _, levels = groups.setdefault(str(sorted(common.items())), (common, {}))
-            levels[case.parameters[spec.along]] = case.name
+            levels[level] = case.name
         for common, levels in sorted(
             groups.values(), key=lambda group: min(order[name] for name in group[1].values())
         ):
@@ -365,39 +364,20 @@ def series(spec: FigureSpec, cases: Sequence[Case]) -> list[Series]:
     return [Series(_title(spec, common, every), levels) for common, levels in known.values()]
 
 
-def _as_many(parameters: dict[str, Any], ranks: int) -> dict[str, Any]:
-    return parameters
-
-
-def _of_each_node(parameters: dict[str, Any], ranks: int) -> dict[str, Any]:
-    return parameters | {ON_EACH: ranks / parameters.pop(NODES, 1)}
-
-
-def _of_each_container(parameters: dict[str, Any], ranks: int) -> dict[str, Any]:
-    containers = parameters.get(NODES, 1) * parameters.pop(CONTAINERS, 1)
-    return parameters | {IN_EACH: ranks / containers}
-
-
-# What the cases of a series share: all other parameters, or how ranks lie instead of how many.
-_IN_COMMON = (_as_many, _of_each_node, _of_each_container)
-
-
 def _title(spec: FigureSpec, common: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str:
     """Where a series was placed, and in what it differs from others of its figure."""
     always = (*benchmarks()[spec.benchmark].factors, ON_EACH, IN_EACH)
-    words = []
+    words, places = [], {NODES: "node", RANKS: "rank", CONTAINERS: "container"}
     for name, level in common.items():
         differs = len({str(others.get(name)) for others in every}) > 1
-        if name in PLACES or not (name in always or differs):
+        if name in places or not (name in always or differs):
             continue
         if name in (ON_EACH, IN_EACH):
             words.append(wording.counted(round(level), "rank") + name.removeprefix("ranks"))
         else:
             # A word by itself, or a number with what it is of.
-            known = [str(level), f"{name}_{level}".lower()]
-            spelled = [spelt(spec.benchmark, text) for text in known]
-            told = [word for word, text in zip(spelled, known, strict=True) if word != text]
-            words.append(told[0] if told else f"{name} {level}")
-    places = {NODES: "node", RANKS: "rank", CONTAINERS: "container"}
+            known = (str(level), f"{name}_{level}".lower())
+            told = (word for text in known if (word := spelt(spec.benchmark, text)) != text)
+            words.append(next(told, f"{name} {level}"))
     placed = [wording.counted(common[p], word) for p, word in places.items() if p in common]
     return ", ".join([*words, *placed])

@@ -122,7 +122,8 @@ def _unfold_rows(figure: Figure) -> None:
 
 def foot_of(view: View, cases: Sequence[str], *lines: str) -> list[str]:
     """Small print: the lines given, the arms that are only declared, the kind of system."""
-    titles = [formatting.arm_title(view.plan, arm) for arm in view.declared(cases)]
+    declared = dict.fromkeys(arm for case in cases for arm in view.dataset.not_tested(case))
+    titles = [formatting.arm_title(view.plan, a) for a in declared if a not in view.plan.arms]
     absent = f"not tested: {', '.join(titles)} (appendix)" if titles else ""
     last = "     ".join(filter(None, (absent, view.origin.note)))
     return [*lines, *textwrap.wrap(last, LETTERS)]
