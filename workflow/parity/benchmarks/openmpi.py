@@ -1,8 +1,7 @@
 """Ranks of MPI: where they are put, how they are started, and what Open MPI says of their world.
 
-Each rank finds its number and its peers through the launcher. If a container hides the
-launcher from it, Open MPI quietly makes a world of one rank out of each process, and all
-of them end well. So a program's world is read from inside, from what MPI prints itself.
+A rank that a container hides the launcher from quietly becomes a world of its own and ends well,
+so a program's world is read from inside, from what MPI prints itself.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import Any
+from itertools import chain, product
+from typing import Any, NamedTuple
 
 from parity.benchmarks.model import NodeFacts, Outputs, Program
 from parity.benchmarks.reading import Refused
@@ -23,12 +23,8 @@ from parity.core.errors import UserError
 def placed(program: Program, parameters: Mapping[str, Any], node: NodeFacts, where: str) -> Program:
     """A program with the ranks of its allocation, and the CPUs that those of a node are bound to.
 
-    In containers that share a node there may be more ranks than CPUs, and rank r of R has the
-    one at ⌊r·C/R⌋ of C: it is in the equal part of its container, however many containers
-    there are. Elsewhere each rank has one of its own.
-
-    Args:
-        parameters: with `nodes` and `ranks` in all, maybe with `containers_per_node`.
+    In containers that share a node rank r of R has the CPU at ⌊r·C/R⌋ of C, in the equal part of
+    its container; there may be more ranks than CPUs. Elsewhere each rank has one of its own.
 
     Raises:
         UserError: a node would get more ranks than it has CPUs, or several have containers.
@@ -58,10 +54,8 @@ LAUNCHER = "/usr/bin/mpirun"
 SHARED_MEMORY = "vader"
 NETWORK = "tcp"
 
-# Each rank names each of its peers, so the lines grow with the square of the ranks. In a
-# larger world nobody is named, and what the program itself counts has to do.
+# Lines grow with the square of the ranks: in a larger world nobody is named.
 LARGEST_WORLD = 1024
-
 _INTERFACES = "OMPI_MCA_btl_tcp_if_exclude"
 _ONE_STACK = {
     # One stack in all arms. Left alone, Open MPI takes the best that it can open, and what
@@ -98,25 +92,27 @@ _HOSTS = "--host"
 
 # [node:pid] mca: bml: Using tcp btl for send to [[job family,job],rank] on node name
 _REACHED = re.compile(
-    r"mca: bml: Using (\w+) btl for send to \[\[([0-9]+,[0-9]+)\],([0-9]{1,9})\] on node (\S+)$",
+    r"mca: bml: Using (\w+) btl for send to \[\[([0-9]+,[0-9]+)\],([0-9]{1,9})\] on node \S+$",
     re.MULTILINE,
 )
 
 
-@dataclass(frozen=True)
-class World:
+class World(NamedTuple):
     """The ranks of one program, as they name each other.
 
     Attributes:
         jobs: names of the MPI jobs; a single one if the ranks form one world.
-        ranks: numbers of the ranks that are named by themselves or by others.
         reached: how many processes reach a rank over a transport, by (rank, transport);
             over `self` that is the rank itself.
     """
 
     jobs: frozenset[str]
-    ranks: frozenset[int]
-    reached: Mapping[tuple[int, str], int]
+    reached: Counter[tuple[int, str]]
+
+    @property
+    def ranks(self) -> frozenset[int]:
+        """Numbers of the ranks that are named by themselves or by others."""
+        return frozenset(rank for rank, _ in self.reached)
 
 
 def environment(ranks: int) -> dict[str, str]:
@@ -125,17 +121,13 @@ def environment(ranks: int) -> dict[str, str]:
 
 
 def launch_words(argv: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:
-    """The launcher with one rank of a program on each of `cpus`.
+    """The launcher with one rank of a program on each of `cpus`, bound by `taskset`.
 
-    Each rank is bound by `taskset` to a CPU that we name. mpirun's own binding goes by
-    the topology that it finds, which is not the same in all runtimes, and wants to set a
-    memory policy, which some forbid. Ranks that are bound by nobody may share a CPU.
+    mpirun's own binding goes by the topology that it finds, which is not the same in all
+    runtimes, and wants to set a memory policy, which some forbid.
     """
-    words = [LAUNCHER, "--bind-to", "none"]
-    for rank, cpu in enumerate(cpus):
-        words += [":"] if rank else []
-        words += ["-n", "1", "/usr/bin/taskset", "-c", str(cpu), *argv]
-    return tuple(words)
+    ranks = [(":", "-n", "1", "/usr/bin/taskset", "-c", str(cpu), *argv) for cpu in cpus]
+    return (LAUNCHER, "--bind-to", "none", *tuple(chain.from_iterable(ranks))[1:])
 
 
 def program(
@@ -149,37 +141,31 @@ def program(
     """The ranks of an allocation: started by the site or, where it has no launcher, inside.
 
     Args:
-        parameters: with `nodes` and `ranks` of the allocation.
         name: of the benchmark, for messages.
         variables: what the program needs beside Open MPI's own.
 
     Raises:
         UserError: more ranks on a node than CPUs, or several nodes without a launcher.
     """
-    nodes, ranks = parameters["nodes"], parameters["ranks"]
     where = f"{name}: allocations, ranks of one node"
     if node.launcher or "containers_per_node" in parameters:
         alone = Program(tuple(argv), (), variables, collect=collect)
         return in_one_world(alone, parameters, node, where)
-    if nodes > 1:
+    if (nodes := parameters["nodes"]) > 1:
         raise UserError(
             f"{nodes} nodes are asked for, and the system's file names no MPI launcher",
             where=where,
             action="name the launcher in the system's file, or ask for one node",
         )
-    cpus = node.first_cpus(ranks, where)
-    variables = {**environment(ranks), **variables, **INSIDE}
+    cpus = node.first_cpus(parameters["ranks"], where)
+    variables = {**environment(len(cpus)), **variables, **INSIDE}
     return Program(launch_words(argv, cpus), cpus, variables, {}, collect)
 
 
 def in_one_world(
     program: Program, parameters: Mapping[str, Any], node: NodeFacts, where: str
 ) -> Program:
-    """A program with the ranks of its allocation (`sizing.placed`), in one world of MPI.
-
-    Raises:
-        UserError: as `sizing.placed`.
-    """
+    """A program with the ranks of its allocation in one world of MPI; raises as `placed` does."""
     program = placed(program, parameters, node, where)
     variables = {**environment(program.ranks), **program.environment}
     if program.containers:
@@ -222,44 +208,31 @@ def release() -> str:
 
 
 def machines(command: Sequence[str], nodes: int) -> int:
-    """How many nodes, or containers like nodes, the ranks of a run's command line are spread over.
-
-    Args:
-        nodes: the answer where no `over_containers` began it.
-    """
+    """Over how many nodes the ranks of a command line are: containers, after `over_containers`."""
     return len(command[command.index(_HOSTS) + 1].split(",")) if _HOSTS in command else nodes
 
 
 def read_world(stderr: str) -> World:
     """What the ranks say; lines that are cut or of something else are passed over."""
     # Each rank names each other one: half a million lines of 720 ranks.
-    lines = Counter(line.group(1, 2, 3) for line in _REACHED.finditer(stderr))
+    lines = Counter(line.groups() for line in _REACHED.finditer(stderr))
     reached = Counter[tuple[int, str]]()
     for (transport, _, rank), times in lines.items():
         reached[int(rank), transport] += times
-    return World(
-        jobs=frozenset(job for _, job, _ in lines),
-        ranks=frozenset(rank for rank, _ in reached),
-        reached=reached,
-    )
+    return World(frozenset(job for _, job, _ in lines), reached)
 
 
 def require_one_world(outputs: Outputs) -> None:
     """Refuse a run whose ranks are not one world where they were started (`require_world`)."""
-    asked = outputs.parameters
-    nodes = machines(outputs.command, asked["nodes"])
-    require_world(outputs.stderr, nodes, asked["ranks"])
+    nodes = machines(outputs.command, outputs.parameters["nodes"])
+    require_world(outputs.stderr, nodes, outputs.parameters["ranks"])
 
 
 def require_world(stderr: str, nodes: int, ranks: int) -> None:
-    """Refuse a run whose ranks are not one world on these nodes, as far as they name it.
+    """Refuse a run whose ranks are not one world on these nodes, equally many on each.
 
-    Who shares a node with whom follows from the transport: shared memory ends at the
-    node, and it is always preferred, so everyone else is reached over the network.
-
-    Args:
-        nodes: or containers that are like nodes.
-        ranks: in all, equally many on each node.
+    Who shares a node (or container) with whom follows from the transport: shared memory ends
+    there and is always preferred, so everyone else is reached over the network.
 
     Raises:
         Refused: every process is alone (`singletons`), ranks are missing or too many
@@ -269,23 +242,17 @@ def require_world(stderr: str, nodes: int, ranks: int) -> None:
     if ranks > LARGEST_WORLD:
         return
     world = read_world(stderr)
-    alone = max(len(world.jobs), world.reached.get((0, "self"), 0))
+    alone = max(len(world.jobs), world.reached[0, "self"])
     if ranks > 1 and alone > 1:
         raise Refused("singletons", f"{alone} worlds of MPI instead of one with {ranks} ranks")
     if world.ranks != frozenset(range(ranks)):
         raise Refused("world-size", f"asked for {ranks} ranks, MPI names {len(world.ranks)}")
     neighbours = ranks // nodes - 1
-    for rank in range(ranks):
-        _require_reached(world, rank, "self", 1)
-        _require_reached(world, rank, SHARED_MEMORY, neighbours)
-        _require_reached(world, rank, NETWORK, ranks - 1 - neighbours)
-
-
-def _require_reached(world: World, rank: int, transport: str, others: int) -> None:
-    """Over the network a rank may be reached several times: once over each interface."""
-    seen = world.reached.get((rank, transport), 0)
-    over_each = transport == NETWORK and 0 < others < seen and seen % others == 0
-    if seen != others and not over_each:
-        raise Refused(
-            "transport", f"rank {rank} is reached over {transport} by {seen} instead of {others}"
-        )
+    over = {"self": 1, SHARED_MEMORY: neighbours, NETWORK: ranks - 1 - neighbours}
+    for rank, (transport, others) in product(range(ranks), over.items()):
+        seen = world.reached[rank, transport]
+        # Over the network once over each interface.
+        over_each = transport == NETWORK and 0 < others < seen and seen % others == 0
+        if seen != others and not over_each:
+            said = f"rank {rank} is reached over {transport} by {seen} instead of {others}"
+            raise Refused("transport", said)

@@ -1,7 +1,6 @@
 """What parsers share: reading numbers out of any text without ever raising on it.
 
-A benchmark says what its program prints as a `Layout`, a table of patterns; what was read is
-`Said`, texts by their names, each stated once.
+A `Layout` says what a program prints; what was read is `Said`, texts by names, each stated once.
 """
 
 from __future__ import annotations
@@ -33,11 +32,7 @@ class Refused(Exception):
 
 
 def never_raises(parse: Callable[[Any, Outputs], Parsed]) -> Callable[[Any, Outputs], Parsed]:
-    """Make a parser answer to any text: a refusal becomes an invalid `Parsed` without metrics.
-
-    What a dying program printed is refused before it is read (`death_in`), and a metric that is
-    no finite number afterwards.
-    """
+    """Make a parser answer to any text: a refusal becomes an invalid `Parsed` without metrics."""
 
     @wraps(parse)
     def parse_or_refuse(self: Any, outputs: Outputs) -> Parsed:
@@ -57,8 +52,7 @@ def never_raises(parse: Callable[[Any, Outputs], Parsed]) -> Callable[[Any, Outp
     return parse_or_refuse
 
 
-# How shells, launchers, batch systems and runtimes tell that a program did not end well. What was
-# printed until then may look like a whole output.
+# How it is told that a program did not end well. What it printed may look like a whole output.
 _SIGNALS = (
     *("Segmentation fault", "Bus error", "Killed", "Aborted", "Terminated", "Illegal instruction"),
     *("Floating point exception", "CPU time limit exceeded", "File size limit exceeded"),
@@ -91,12 +85,8 @@ _DEATHS = (
 
 def death_in(text: str) -> str:
     """The first line by which a launcher or system says that a program died; empty for none."""
-    possible = text and [
-        pattern for words, pattern in _DEATHS if any(word in text for word in words)
-    ]
-    if not possible:
-        return ""
-    death = re.search(rf"^(?:{'|'.join(possible)}).*", text, re.MULTILINE)
+    told = [pattern for words, pattern in _DEATHS if any(word in text for word in words)]
+    death = told and re.search(rf"^(?:{'|'.join(told)}).*", text, re.MULTILINE)
     return death[0].strip() if death else ""
 
 
@@ -131,10 +121,7 @@ def require_short_lines(text: str) -> None:
 
 
 def require_complete(text: str, begin: str, end: str) -> None:
-    """Refuse a text that is not one whole run: one header, one end, and nothing after it.
-
-    Where two runs write into one file, or one of them is cut off, a reader that looks for
-    lines would mix their numbers. A missing final newline takes nothing away.
+    """Refuse a text that is not one whole run: one header, one end, nothing but blanks after it.
 
     Args:
         begin: literal text that every run of the program prints once.
@@ -166,16 +153,9 @@ def finite(text: str, what: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not (math.isfinite(value) and value >= 0):
+    if not 0 <= value < math.inf:
         raise Refused("unparsable", f"{what} is {text[:40]!r}, not a number")
     return value
-
-
-def stated_once(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
-    """What is stated once, by its key; what comes twice is left out, as if it were not there."""
-    found = list(pairs)
-    times = Counter(key for key, _ in found)
-    return {key: value for key, value in found if times[key] == 1}
 
 
 def positive(text: str, what: str) -> float:
@@ -190,6 +170,16 @@ def require_equal(seen: str, asked: object, what: str) -> None:
     """Refuse a program that did something else than it was asked for."""
     if seen != str(asked):
         raise Refused("wrong-size", f"{what}: asked for {asked}, the output says {seen[:40]}")
+
+
+def stated_once(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """What is stated once, by its key; what comes twice is left out, as if it were not there."""
+    stated = list(pairs)
+    values = dict(stated)
+    if len(values) < len(stated):
+        times = Counter(key for key, _ in stated)
+        values = {key: value for key, value in stated if times[key] == 1}
+    return values
 
 
 class Said(dict[str, str]):
@@ -240,9 +230,9 @@ class Layout(NamedTuple):
 def said_by(lines: Mapping[str, str], text: str) -> Said:
     """What lines of a text state, by the names of their patterns (`Layout.lines`)."""
     return Said(
-        (name, match[1])
+        (name, value)
         for name, pattern in lines.items()
-        for match in re.finditer(pattern, text, re.MULTILINE)
+        for value in re.findall(pattern, text, re.MULTILINE)
     )
 
 
@@ -254,10 +244,8 @@ def search_text(pattern: str, text: str, what: str) -> str:
 def said_in_json(text: str) -> Said:
     """All values of a JSON text by their paths, such as `tests.0.Options.tasks`.
 
-    Of a list its path states the length. Keys that come twice are left out.
-
-    Raises:
-        Refused: it is not whole (`truncated`).
+    Of a list its path states the length. Keys that come twice are left out; a text that is not
+    whole is refused (`truncated`).
     """
     try:
         content = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=stated_once)
@@ -267,32 +255,27 @@ def said_in_json(text: str) -> Said:
 
 
 def _paths(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        parts = list(value.items())
-    else:
-        parts = list(enumerate(value)) if isinstance(value, list) else []
+    if not isinstance(value, dict):
         yield path, str(len(value) if isinstance(value, list) else value)
-    for key, part in parts:
+        value = dict(enumerate(value)) if isinstance(value, list) else {}
+    for key, part in value.items():
         yield from _paths(f"{path}.{key}" if path else str(key), part)
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A number as a program printed it: rounded, so the truth lies up to `error` beside it.
+    """A number as it was printed: rounded, so the truth lies up to `error` beside it.
 
-    Sums and products carry the error on, so what two numbers must have in common is held
-    against each other as closely as their digits allow, and no closer.
+    Sums and products carry the error on.
     """
 
     value: float
     error: float = 0.0
 
     def __add__(self, other: Printed) -> Printed:
-        """The sum, and how far both roundings together may have moved it."""
         return Printed(self.value + other.value, self.error + other.error)
 
     def __mul__(self, other: Printed) -> Printed:
-        """The product, and how far both roundings together may have moved it."""
         errors = (self.value * other.error, other.value * self.error, self.error * other.error)
         return Printed(self.value * other.value, sum(errors))
 
@@ -307,10 +290,7 @@ def printed(text: str, what: str) -> Printed:
 
 
 def require_agreement(one: Printed, other: Printed, what: str) -> None:
-    """Refuse an output that tells the same thing in two ways that do not agree.
-
-    Args:
-        what: the two, for people: "rate times time, and the bytes moved".
+    """Refuse an output that tells the same in two ways (`what` names both, for people).
 
     Raises:
         Refused: they are further apart than their digits allow (`contradictory`).
