@@ -296,7 +296,7 @@ def test_one_failed_install_does_not_stop_the_others(monkeypatch):
         return ""
 
     monkeypatch.setattr(install, "output_of", apt)
-    failures = install._apt_install({"arm a": ["bad"], "arm b": ["good"]})
+    failures = install._install_packages({"arm a": ["bad"], "arm b": ["good"]})
     assert failures == {"arm a": "no package bad"}
     assert asked[-2:] == [["bad"], ["good"]]
 

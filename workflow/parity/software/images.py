@@ -1,4 +1,4 @@
-"""The digest chain: what each format of the one image is, and what it was made from.
+"""The digest chain: each format of the one image, what it was made from, and where it lies.
 
 Owns images.json, the records of all formats, and the file of each format's own record.
 """
@@ -67,7 +67,7 @@ class ImageRecord(Document, frozen=True, kw_only=False):
 
 
 class Images(Document, frozen=True):
-    """The records of all formats, by format."""
+    """The content of images.json."""
 
     version: int
     formats: dict[str, ImageRecord]
@@ -78,11 +78,7 @@ _FORMAT = Format(Images, (lambda content: {"formats": content},), said_from_2_on
 
 
 def read_images(path: Path | str) -> dict[str, ImageRecord]:
-    """The records of all formats by format, from images.json of this or of the older shape.
-
-    Raises:
-        UserError: it is neither, or a record stands under another format's name.
-    """
+    """The records by format, from images.json of this or of the older shape; or UserError."""
     formats = _FORMAT.read(Path(path)).formats
     for name, record in formats.items():
         if record.format != name:
@@ -95,7 +91,7 @@ def read_images(path: Path | str) -> dict[str, ImageRecord]:
 
 
 def write_images(path: Path | str, formats: Mapping[str, ImageRecord]) -> None:
-    """Write images.json, whole or not at all."""
+    """Write images.json whole or not at all."""
     write_document(Path(path), Images(version=IMAGES_VERSION, formats=dict(formats)))
 
 
@@ -121,8 +117,8 @@ def remove(path: Path) -> None:
 def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Path) -> ImageRecord:
     """The record that `make` gives; if a program fails, the empty one with that as its reason.
 
-    One format that cannot be made keeps nobody from measuring the others. The whole
-    message goes to the log and to standard output.
+    One format that cannot be made keeps nobody from measuring the others; log and standard
+    output get the whole message.
     """
     try:
         return make()
@@ -130,9 +126,8 @@ def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Pat
         with log.open("a") as file:
             file.write(f"{error}\n")
         print(f"parity: {empty.format} could not be made: {error}")
-        return msgspec.structs.replace(
-            empty, reason=f"making it failed: {error.what.splitlines()[0]}"
-        )
+        reason = f"making it failed: {error.what.splitlines()[0]}"
+        return msgspec.structs.replace(empty, reason=reason)
 
 
 def place_of(record: Path, folder: str | None, name: str) -> Path:
@@ -145,8 +140,8 @@ def place_of(record: Path, folder: str | None, name: str) -> Path:
 def line_of(record: ImageRecord) -> str:
     """A record as a line for a terminal."""
     size = "" if record.bytes is None else f"{record.bytes / 1e6:8.1f} MB"
-    took = "" if record.seconds is None else f"{record.seconds:6.1f} s"
-    what = record.reason or f"{size}  {took}"
+    duration = "" if record.seconds is None else f"{record.seconds:6.1f} s"
+    what = record.reason or f"{size}  {duration}"
     return f"{record.format:<10} {record.digest[:19]:<19}  {what}".rstrip()
 
 
@@ -229,18 +224,16 @@ class NeededImage:
 
 
 def needed_image(
-    base: str,
-    used: Iterable[Benchmark],
-    chosen: Iterable[Arm],
-    foreign: str = "",
+    base: str, used: Iterable[Benchmark], chosen: Iterable[Arm], foreign: str = ""
 ) -> NeededImage:
     """What benchmarks in arms need, on a base as the system's file has it or of a foreign one."""
     used = tuple(used)
     packages = {name for benchmark in used for name in benchmark.packages if not foreign}
     sources = {name for benchmark in used for name in benchmark.sources}
     formats = {arm.image_format for arm in chosen if arm.image_format}
-    packed, made, compiled = (tuple(sorted(names)) for names in (packages, formats, sources))
-    return NeededImage(base, packed, made, compiled, foreign)
+    return NeededImage(
+        base, tuple(sorted(packages)), tuple(sorted(formats)), tuple(sorted(sources)), foreign
+    )
 
 
 def maker_of(image_format: str) -> Arm:

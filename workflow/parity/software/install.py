@@ -1,4 +1,4 @@
-"""Which arms and benchmarks are on this machine."""
+"""Which arms and benchmarks are on this machine, and what installs the others."""
 
 from __future__ import annotations
 
@@ -25,6 +25,21 @@ from parity.software.debian_packages import installed_packages, nothing_starts_a
 from parity.software.images import IMAGES, RECORDS, ROOT, forget_failures
 from parity.software.toolchain import COMPOSED, choose_toolchain, debian_packages
 
+SYSTEM = Path("config/systems/machine.yaml")
+PAPER_PACKAGES = (
+    "latexmk",
+    "texlive-fonts-recommended",
+    "texlive-latex-base",
+    "texlive-latex-recommended",
+    "texlive-publishers",
+)
+# A real browser, in which the tests open the dashboard; Debian's, so that its driver
+# (Playwright, from PyPI) has nothing to download. And readelf, which they hold our own
+# reader of programs against.
+TEST_PACKAGES = ("binutils", "chromium-headless-shell")
+_say = partial(print, flush=True)
+_NEEDED_ALONE = "--no-install-recommends"
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -45,23 +60,11 @@ def probes(
     Without names those arms that differ in their link set alone are not asked.
     """
     asked = arms() if names is None else names
-    found = [Probe("arm", name, every_arm()[name].probe()) for name in asked]
-    of = benchmarks() if used is None else used
-    return found + [
+    known = benchmarks() if used is None else used
+    return [Probe("arm", name, every_arm()[name].probe()) for name in asked] + [
         Probe("benchmark", name, benchmark.provided_by(provider).probe())
-        for name, benchmark in of.items()
+        for name, benchmark in known.items()
     ]
-
-
-def summary_lines(asked: Iterable[Probe]) -> list[str]:
-    """How many arms and benchmarks are here, and which are not."""
-    lines = []
-    for kind, of_kind in groupby(asked, key=lambda probe: probe.kind):
-        found = list(of_kind)
-        missing = [probe.name for probe in found if not probe.presence.available]
-        said = f"{len(found) - len(missing)} of {len(found)} {kind}s are here"
-        lines += _folded(f"{said}, not {', '.join(missing)}" if missing else said)
-    return [*lines, "`snakemake probe` says which version of each, or why not and what to do"]
 
 
 def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
@@ -71,13 +74,10 @@ def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
     """
     lines: list[str] = []
     for probe in probes() if asked is None else asked:
-        found = probe.presence
-        said = (
-            f"yes  {found.version}"
-            if found.available
-            else f"no   {found.reason}; {found.remedy}".rstrip("; ")
-        )
-        lines += _folded(f"{probe.kind:<10} {probe.name:<20} {said}")
+        answer = probe.presence
+        no = f"no   {answer.reason}; {answer.remedy}".rstrip("; ")
+        what = f"yes  {answer.version}" if answer.available else no
+        lines += _folded(f"{probe.kind:<10} {probe.name:<20} {what}")
     return lines
 
 
@@ -86,23 +86,6 @@ def _folded(text: str) -> list[str]:
         text, shutil.get_terminal_size().columns, subsequent_indent=" " * 12,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
-
-
-PAPER_PACKAGES = (
-    "latexmk",
-    "texlive-fonts-recommended",
-    "texlive-latex-base",
-    "texlive-latex-recommended",
-    "texlive-publishers",
-)
-# A real browser, in which the tests open the dashboard; Debian's, so that its driver
-# (Playwright, from PyPI) has nothing to download. And readelf, which they hold our own
-# reader of programs against.
-TEST_PACKAGES = ("binutils", "chromium-headless-shell")
-SYSTEM = Path("config/systems/machine.yaml")
-_say = partial(print, flush=True)
-_APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
-_UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
 
 
 def image_folders() -> list[Path]:
@@ -117,18 +100,11 @@ def wanted_packages(
 ) -> dict[str, tuple[str, ...]]:
     """The Debian packages of everything that may be used, by what wants them.
 
-    Those of a toolchain only if it is named, as config/config.yaml does.
-
-    Raises:
-        UserError: there is no such toolchain, or it does not say what it takes.
+    Those of a toolchain only if it is named, as config/config.yaml does; UserError if there is
+    none of that name, or it does not say what it takes.
     """
-    wanted: dict[str, tuple[str, ...]] = {
-        f"arm {arm.name}": arm.packages for arm in arms().values()
-    }
-    wanted |= {
-        f"benchmark {each.name}": (*each.packages, *programs.compiler_packages(each.sources))
-        for each in benchmarks().values()
-    }
+    wanted: dict[str, tuple[str, ...]] = {f"arm {a.name}": a.packages for a in arms().values()}
+    wanted |= {f"benchmark {name}": _packages_of(b) for name, b in benchmarks().items()}
     for packages in extensions_with(runtimes, "PACKAGES"):
         wanted |= packages
     wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES, "tests": TEST_PACKAGES}
@@ -139,6 +115,11 @@ def wanted_packages(
     return wanted
 
 
+def _packages_of(benchmark: Benchmark) -> tuple[str, ...]:
+    """Its own, and those that compile its sources."""
+    return (*benchmark.packages, *programs.compiler_packages(benchmark.sources))
+
+
 def missing_packages(
     wanted: Mapping[str, Iterable[str]], installed: Iterable[str]
 ) -> dict[str, list[str]]:
@@ -147,48 +128,35 @@ def missing_packages(
     return {what: names for what, names in lacking.items() if names}
 
 
-def _apt_install(missing: Mapping[str, list[str]]) -> dict[str, str]:
-    """Install packages all at once or, if that fails, group by group.
+def _apt(*words: str) -> None:
+    output_of(
+        ["apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300", *words],
+        environment={"DEBIAN_FRONTEND": "noninteractive"},
+    )
 
-    Returns:
-        What went wrong, by what wanted the packages; empty if nothing did.
-    """
-    names = sorted({name for group in missing.values() for name in group})
+
+def _install_packages(missing: Mapping[str, list[str]]) -> dict[str, str]:
+    """Install all at once or, if that fails, group by group; what failed, by what wanted it."""
+    names = sorted(set().union(*missing.values()))
     _say(f"installing {len(names)} Debian packages: {' '.join(names)}")
-    install = [*_APT, "install", "--no-install-recommends"]
     try:
-        output_of([*_APT, "update"], environment=_UNATTENDED)
-        output_of([*install, *names], environment=_UNATTENDED)
+        _apt("update")
+        _apt("install", _NEEDED_ALONE, *names)
         return {}
     except UserError as error:
         _say(f"{error}\nnow one by one")
     failures = {}
     for what, group in missing.items():
         try:
-            output_of([*install, *group], environment=_UNATTENDED)
+            _apt("install", _NEEDED_ALONE, *group)
         except UserError as error:
             failures[what] = str(error)
     return failures
 
 
-def _prepare_arms() -> dict[str, str]:
-    """What packages cannot do: programs that Debian lacks, and daemons."""
-    failures = {}
-    for arm in arms().values():
-        try:
-            arm.install()
-            arm.start_service()
-        except (UserError, OSError) as error:
-            failures[f"arm {arm.name}"] = str(error)
-    return failures
-
-
 def outdated_libraries() -> list[str]:
     """Installed packages that the benchmarks depend on and that the mirror has newer."""
-    known = benchmarks().values()
-    wanted = {
-        n for each in known for n in (*each.packages, *programs.compiler_packages(each.sources))
-    }
+    wanted = set().union(*map(_packages_of, benchmarks().values()))
     names = sorted(wanted.intersection(installed_packages()))
     if not names or not is_installed("apt-cache"):
         return []
@@ -207,17 +175,17 @@ def level_libraries(upgrade: bool) -> None:
     if not names:
         return
     _say(f"older here than in the image: {' '.join(names)}")
-    if upgrade:
-        _say("upgrading them")
-        output_of([*_APT, "--only-upgrade", "install", *names], environment=_UNATTENDED)
-        # The images have to come from the same day. Snakemake makes nothing anew for a record
-        # that is missing as long as the later ones are there, so all of them go.
-        for folder in image_folders():
-            for record in folder.glob("*.json"):
-                record.unlink()
-    else:
+    if not upgrade:
         _say("comparisons that load them are marked as confounded; to level both sides:")
         _say(f"  sudo apt-get install --only-upgrade {' '.join(names)}")
+        return
+    _say("upgrading them")
+    _apt("--only-upgrade", "install", *names)
+    # The images have to come from the same day. Snakemake makes nothing anew for a record
+    # that is missing as long as the later ones are there, so all of them go.
+    for folder in image_folders():
+        for record in folder.glob("*.json"):
+            record.unlink()
 
 
 def install_as_root(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
@@ -227,43 +195,54 @@ def install_as_root(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
         _say("this is no Debian: packages are left to the site, what is there is used")
     elif missing := missing_packages(wanted, installed_packages()):
         with nothing_starts_at_boot():
-            failures = _apt_install(missing)
-    return failures | _prepare_arms()
+            failures = _install_packages(missing)
+    # What packages cannot do: programs that Debian lacks, and daemons.
+    for arm in arms().values():
+        try:
+            arm.install()
+            arm.start_service()
+        except (UserError, OSError) as error:
+            failures[f"arm {arm.name}"] = str(error)
+    return failures
 
 
-def advise_user(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """Say what is missing and the one command that an administrator can run; nothing failed."""
+def advise_user(wanted: Mapping[str, Iterable[str]]) -> None:
+    """Say what is missing and the one command that an administrator can run."""
     if missing := missing_packages(wanted, installed_packages()):
         _say("missing on this machine (the study goes on with what is there):")
         for what, group in missing.items():
             _say(f"  {what:<28} {' '.join(group)}")
+        names = sorted(set().union(*missing.values()))
         _say("an administrator can install all of it:")
-        names = sorted({name for group in missing.values() for name in group})
-        _say(f"  sudo apt-get install --no-install-recommends {' '.join(names)}")
+        _say(f"  sudo apt-get install {_NEEDED_ALONE} {' '.join(names)}")
         _say("or, with Apptainer and a Docker daemon as well: sudo make setup")
-    return {}
 
 
 def install(toolchain: str | None, system: Path, keep_libraries: bool) -> None:
     """Install, or advise; then say what can be used. Never fails for want of a runtime.
 
     Args:
-        toolchain: also what building with it takes: one of the system's file, or a path.
+        toolchain: also what building with it takes: one of the system's file, or a path;
+            UserError if there is none.
         keep_libraries: as root, leave the libraries of the benchmarks as old as they are.
-
-    Raises:
-        UserError: there is no such toolchain.
     """
-    wanted = wanted_packages(toolchain, system)
-    root = os.getuid() == 0
-    failures = install_as_root(wanted) if root else advise_user(wanted)
+    wanted, failures = wanted_packages(toolchain, system), dict[str, str]()
+    if is_root := os.getuid() == 0:
+        failures = install_as_root(wanted)
+    else:
+        advise_user(wanted)
     try:
-        level_libraries(upgrade=root and not keep_libraries)
+        level_libraries(upgrade=is_root and not keep_libraries)
     except UserError as error:
         failures["libraries"] = str(error)
     for folder in image_folders():
         if again := forget_failures(folder):
             _say(f"images of {folder} to be tried again: {', '.join(again)}")
-    _say("\n".join(summary_lines(probes())))
+    for kind, of_kind in groupby(probes(), key=lambda probe: probe.kind):
+        asked = list(of_kind)
+        missing = [probe.name for probe in asked if not probe.presence.available]
+        count = f"{len(asked) - len(missing)} of {len(asked)} {kind}s are here"
+        _say("\n".join(_folded(f"{count}, not {', '.join(missing)}" if missing else count)))
+    _say("`snakemake probe` says which version of each, or why not and what to do")
     for what, why in failures.items():
         _say(f"could not install {what}: {why}")
