@@ -128,9 +128,9 @@ def test_settings_of_a_network_are_said_alike_of_cases_and_series() -> None:
 def test_planted_costs_are_the_points(view: View, kernel: str, each: float) -> None:
     (found,) = (s for s in view.series(CONTAINERS) if s.title.startswith(f"kernel {kernel}"))
     curves = series.curves(view, CONTAINERS, found)
-    assert "native-a" not in curves and len(curves) == len(split.ARMS) - 1
+    assert set(curves["arm"]) == {*split.ARMS} - {"native-a"}
     for arm, times in (("lxc-veth", 1), ("lxc-veth-plain", 2), ("lxc", 0)):
-        for point in curves[arm]:
+        for point in curves[curves["arm"] == arm].itertuples():
             planted = each ** (times * (point.level - 1))
             assert point.value == pytest.approx(planted, rel=0.02)
             assert point.low < point.value < point.high and point.blocks == 12
@@ -169,10 +169,11 @@ def test_scatter_has_all_arms_and_no_margin(beserra: View) -> None:
     spec = SPECS["hpl-scatter"]
     (found,) = beserra.series(spec)
     points = series.curves(beserra, spec, found)
-    assert set(points) == set(split.ARMS)
+    assert set(points["arm"]) == set(split.ARMS)
     values = beserra.values("hpcc-1x4/2", "hpl")["lxc"]
-    assert points["lxc"][1].value == pytest.approx(100 * np.std(values, ddof=1) / np.mean(values))
-    assert points["lxc"][1].low < points["lxc"][1].value < points["lxc"][1].high
+    point = points[points["arm"] == "lxc"].iloc[1]
+    assert point["value"] == pytest.approx(100 * np.std(values, ddof=1) / np.mean(values))
+    assert point["low"] < point["value"] < point["high"]
 
 
 def test_planted_waits_are_the_slopes(view: View) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,45 +16,35 @@ from parity.report.view import Series, View
 CV_NEEDS = 5  # values, for an interval of a coefficient of variation
 
 
-class Point(NamedTuple):
-    """An arm at one level.
+def curves(view: View, spec: FigureSpec, of_series: Series) -> pd.DataFrame:
+    """The cost ratios of each arm but the reference, or the scatter of every arm, level by level.
 
-    Attributes:
-        value: cost ratio, or coefficient of variation in %.
-        low, high: ends of its 95 % interval; not numbers without one.
-        blocks: what it rests on.
+    Returns:
+        arm, level, value (a ratio, or the coefficient of variation in %), its 95 % interval low
+        and high (not numbers without one), and the blocks that it rests on.
     """
-
-    level: int
-    value: float
-    low: float
-    high: float
-    blocks: int
-
-
-Curves = Mapping[str, Sequence[Point]]
+    points = _scatter if spec.scatter else _ratios
+    rows = [
+        (arm, level, *point)
+        for level, case in of_series.cases.items()
+        for arm, *point in points(view, case, spec.quantities[0].metric)
+    ]
+    return pd.DataFrame(rows, columns=["arm", "level", "value", "low", "high", "blocks"])
 
 
-def curves(view: View, spec: FigureSpec, of_series: Series) -> Curves:
-    """The points of each arm that has any; of ratios all but the reference have."""
-    made: dict[str, list[Point]] = {}
-    metric = spec.quantities[0].metric
-    for level, case in of_series.cases.items():
-        if spec.scatter:
-            for arm, values in view.values(case, metric).items():
-                if len(values) > 1:
-                    ends = (np.nan, np.nan)
-                    if len(values) >= CV_NEEDS and min(values) > 0:
-                        ends = (cv_bound(values, 0.025), cv_bound(values, 0.975))
-                    cv = float(np.std(values, ddof=1) / np.mean(values))
-                    point = Point(level, 100 * cv, 100 * ends[0], 100 * ends[1], len(values))
-                    made.setdefault(arm, []).append(point)
-            continue
-        for row in view.comparisons(case, metric).values():
-            if row.kind == "ratio" and row.blocks:
-                point = Point(level, row.estimate, row.low95, row.high95, row.blocks)
-                made.setdefault(row.arm, []).append(point)
-    return made
+def _ratios(view: View, case: str, metric: str) -> Iterator[tuple[Any, ...]]:
+    for row in view.comparisons(case, metric).values():
+        if row.kind == "ratio" and row.blocks:
+            yield row.arm, row.estimate, row.low95, row.high95, row.blocks
+
+
+def _scatter(view: View, case: str, metric: str) -> Iterator[tuple[Any, ...]]:
+    for arm, values in view.values(case, metric).items():
+        if len(values) > 1:
+            is_known = len(values) >= CV_NEEDS and min(values) > 0
+            ends = [cv_bound(values, share) if is_known else np.nan for share in (0.025, 0.975)]
+            cv = float(np.std(values, ddof=1) / np.mean(values))
+            yield arm, 100 * cv, 100 * ends[0], 100 * ends[1], len(values)
 
 
 def published(view: View, spec: FigureSpec, of_series: Series) -> dict[str, dict[int, float]]:
@@ -84,21 +74,18 @@ def ratios(table: pd.DataFrame, bars: Bars) -> dict[int, float]:
     return dict(sorted((int(str(x)), float(ratio)) for x, ratio in divided.items()))
 
 
-def margin_of(view: View, spec: FigureSpec) -> float | None:
-    """The margin of a figure's cases, which are of one benchmark."""
-    return view.plan.case(view.shown(spec)[0]).margin
-
-
-def ratios_by_size(view: View, case: str) -> dict[str, pd.Series]:
-    """Of each arm but the reference the median over blocks of its times over the reference's.
+def ratios_by_size(view: View, case: str) -> pd.DataFrame:
+    """Median over blocks of the times of each arm over the reference's, a row for each size.
 
     Returns:
-        By arm, indexed by the size of a message in bytes.
+        Indexed by the size of a message in bytes, a column for each arm but the reference; empty
+        without it.
     """
-    times = view.message_times
-    of_case = times[times["case"] == case]
-    wide = of_case.pivot(index=["block", "size"], columns="arm", values="seconds")
-    if view.plan.reference not in wide:
-        return {}
-    over = wide.div(wide.pop(view.plan.reference), axis="index").groupby("size").median()
-    return {arm: over[arm].dropna() for arm in view.arms if arm in over}
+    times, reference = view.message_times, view.plan.reference
+    wide = times[times["case"] == case].pivot(
+        index=["block", "size"], columns="arm", values="seconds"
+    )
+    if reference not in wide:
+        return pd.DataFrame()
+    over = wide.div(wide.pop(reference), axis="index").groupby("size").median()
+    return over[[arm for arm in view.arms if arm in over]]

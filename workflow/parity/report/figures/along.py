@@ -28,7 +28,7 @@ from parity.report.figures.page import (
 )
 from parity.report.figures.planes import Lines, Mark
 from parity.report.figures.specs import spelt
-from parity.report.series import curves, margin_of, published
+from parity.report.series import curves, published
 from parity.report.view import CONTAINERS, Series, View
 
 DODGE = 0.6  # of the distance between two levels, over which arms stand beside each other
@@ -54,6 +54,11 @@ def _counted(view: View, spec: FigureSpec, blocks: Sequence[int], marks: str,
     return "     ".join([*said, *([f"band: margin {wording.margin(margin)}"] if margin else [])])
 
 
+def _margin(view: View, spec: FigureSpec) -> float | None:
+    """The margin of a figure's cases, which are of one benchmark."""
+    return view.plan.case(view.shown(spec)[0]).margin
+
+
 def _titled(view: View, looks: Mapping[str, Any]) -> dict[str, str]:
     return {arm: formatting.arm_title(view.plan, arm) for arm in looks}
 
@@ -66,19 +71,17 @@ def along(view: View, spec: FigureSpec) -> Figure:
     """
     shown = view.series(spec)
     found = [curves(view, spec, series) for series in shown]
-    drawn = {arm for of_arms in found for arm, points in of_arms.items() if points}
+    every = pd.concat(found)
+    drawn = {*every["arm"]}
     looks = {a: look.curve() for a, look in style.arm_styles(view.plan).items() if a in drawn}
     dodge = {arm: DODGE * ((at + 0.5) / len(looks) - 0.5) for at, arm in enumerate(looks)}
-    margin, made = None if spec.scatter else margin_of(view, spec), []
-    for series, of_arms in zip(shown, found, strict=True):
+    margin, made = None if spec.scatter else _margin(view, spec), []
+    for series, points in zip(shown, found, strict=True):
         theirs = published(view, spec, series)
         levels = sorted({*series.cases, *(level for bars in theirs.values() for level in bars)})
         place = {level: number for number, level in enumerate(levels)}
-        table = pd.DataFrame(
-            [(arm, place[p.level] + dodge[arm], p.value, p.low, p.high)
-             for arm in looks for p in of_arms.get(arm, ())],
-            columns=["arm", "x", "y", "low", "high"],
-        )  # fmt: skip
+        x = points["level"].map(place) + points["arm"].map(dodge)
+        table = points.rename(columns={"value": "y"}).assign(x=x)
         marks = [
             Mark([place[level] for level in bars], [*bars.values()],
                  {**DOTTED, "linewidth": 0.7, "marker": mark, "markersize": 5, "zorder": 4}, label)
@@ -96,8 +99,7 @@ def along(view: View, spec: FigureSpec) -> Figure:
         ))  # fmt: skip
     what = f"cost over {formatting.reference_title(view.plan)} (ratio)"
     what = "coefficient of variation (%)" if spec.scatter else what
-    blocks = [p.blocks for of_arms in found for points in of_arms.values() for p in points]
-    said = _counted(view, spec, blocks, "lines: 95 % intervals", margin)
+    said = _counted(view, spec, [*every["blocks"]], "lines: 95 % intervals", margin)
     return page_of(view, spec, made, what, said)
 
 
@@ -110,7 +112,7 @@ def sizes(view: View, spec: FigureSpec) -> Figure:
     there = set(times["arm"]) - ({reference} if spec.relative else set())
     looks = {arm: look.curve(0.55) | {"markevery": 6}
              for arm, look in style.arm_styles(view.plan).items() if arm in there}  # fmt: skip
-    margin, made, blocks = margin_of(view, spec) if spec.relative else None, [], []
+    margin, made, blocks = _margin(view, spec) if spec.relative else None, [], []
     for case in view.shown(spec):
         mine = times[times["case"] == case]
         blocks += mine.groupby("arm")["block"].nunique().to_list()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from parity.core import wording
 from parity.core.wording import interval, number, percent, significant
 from parity.extensions.noise.analysis.replay import RANDOM
 from parity.report import formatting
+from parity.report.formatting import arm_title, case_title
 from parity.report.series import ratios_by_size
 from parity.report.tables.results import case_and_arm, in_order
 from parity.report.tables.table import Table
@@ -122,7 +124,7 @@ def replay(view: View) -> Table:
             cells.append((
                 title, wording.step_words(step),
                 "not shown" if slowed.empty else str(slowed["ranks"].min()),
-                formatting.arm_title(plan, most.arm), str(most.ranks),
+                arm_title(plan, most.arm), str(most.ranks),
                 f"{number(most.slowdown_ratio)} {interval(most.low_ratio, most.high_ratio)}",
                 str(0 if known.empty else known["ranks"].max()),
             ))  # fmt: skip
@@ -144,13 +146,13 @@ def message_sizes(view: View) -> Table:
     cells = []
     for case in dict.fromkeys(view.message_times["case"]):
         for arm, ratios in ratios_by_size(view, case).items():
-            title = formatting.case_title(view.plan, case)
-            at = [(float(ratio), f"{size:,}") for size, ratio in ratios.items()]
-            if at:
+            known = ratios.dropna()
+            if len(known):
                 # Of several that are largest, the last.
-                ends = min(at, key=lambda pair: pair[0]), max(at[::-1], key=lambda pair: pair[0])
-                told = [text for ratio, size in ends for text in (number(ratio), size)]
-                cells.append((title, formatting.arm_title(view.plan, arm), *told))
+                ends: list[Any] = [known.idxmin(), known[::-1].idxmax()]
+                told = [text for size in ends for text in (number(known[size]), f"{size:,}")]
+                titles = case_title(view.plan, case), arm_title(view.plan, str(arm))
+                cells.append((*titles, *told))
     return Table("message-sizes", cells)
 
 
@@ -163,8 +165,8 @@ def time_in_mpi(view: View) -> Table:
         for arm in view.dataset.arms_of(case.name):
             times = [1000 * medians.get((case.name, arm, part), np.nan) for part in PARTS]
             if np.isfinite(times[:2]).all():
-                title = formatting.case_title(view.plan, case.name)
-                ours.append((title, formatting.arm_title(view.plan, arm), *_parts(times), "here"))
+                title = case_title(view.plan, case.name)
+                ours.append((title, arm_title(view.plan, arm), *_parts(times), "here"))
     published = view.published.get(TABLE_1)
     if published is not None and ours:
         times_of = pd.DataFrame(published["time_ms"])
@@ -231,7 +233,7 @@ def _counted(view: View) -> Iterator[tuple[tuple[str, str, str], Mapping[str, fl
     for case in view.plan.cases:
         for arm in (arm for arm in view.arms if (case.name, arm) in blocks):
             titles = (
-                formatting.case_title(view.plan, case.name), formatting.arm_title(view.plan, arm)
+                case_title(view.plan, case.name), arm_title(view.plan, arm)
             )  # fmt: skip
             yield (*titles, str(blocks[case.name, arm])), view.moved_by(case.name, arm)
 

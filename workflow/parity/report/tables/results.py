@@ -181,8 +181,7 @@ def beside(view: View) -> Table:
             curves = series.curves(view, spec, of_series)
             for label, bars in series.published(view, spec, of_series).items():
                 for level, ratio in bars.items():
-                    ours = [p.value for points in curves.values() for p in points
-                            if p.level == level]  # fmt: skip
+                    ours = [*curves.loc[curves["level"] == level, "value"]]
                     ends = [wording.number(pick(ours)) for pick in (min, max) if ours]
                     what = f"{capital(of_series.title)}, {spec.along.replace('_', ' ')} {level}"
                     cells.append((spec.title, what, wording.significant(ratio),
