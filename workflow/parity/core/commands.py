@@ -84,24 +84,19 @@ def output_of(
 def answer_of(
     argv: Sequence[str | Path], *, seconds: float = 30, given: str = ""
 ) -> tuple[bool, str]:
-    """Ask a program something: whether it succeeded, and the first line that it said.
+    """Ask a program, which reads `given`: whether it succeeded, and the first line that it said.
 
-    For probes: a program that is absent, fails or hangs is an answer, not an error. While
-    images are made, one that is there may need many seconds to say its version. It reads `given`.
+    A program that is absent, fails or hangs is an answer, not an error; while images are made, one
+    that is there may need many seconds to say its version.
     """
     # ch-run refuses even to say its version without USER.
     seen = {"USER": str(os.getuid()), **os.environ}
+    both, words = subprocess.STDOUT, [str(word) for word in argv]
     try:
         done = subprocess.run(
-            [str(word) for word in argv],
-            input=given,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            env=seen,
-        )
+            words, input=given, stdout=subprocess.PIPE, stderr=both, text=True, errors="replace",
+            timeout=seconds, env=seen,
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return False, str(error)
     return done.returncode == 0, next(iter(done.stdout.strip().splitlines()), "")

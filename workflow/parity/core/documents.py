@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -46,11 +47,7 @@ def digest_of_json(text: str | bytes) -> str:
 
 
 def parse_json(text: str | bytes, where: str) -> Any:
-    """The plain content of a JSON text.
-
-    Raises:
-        UserError: it is not JSON, not UTF-8, or nested beyond reason.
-    """
+    """The content of a JSON text; raises UserError if it is none, or nested beyond reason."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -59,11 +56,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
 
 
 def as_document(content: Any, kind: type[D], where: str) -> D:
-    """Plain content as a document of that class.
-
-    Raises:
-        UserError: a field is missing, unknown or of another type; with file and key.
-    """
+    """Plain content as a document of that class; raises UserError with file and key."""
     try:
         return msgspec.convert(content, kind)
     except (msgspec.ValidationError, RecursionError) as error:
@@ -116,10 +109,6 @@ def _name_of(kind: type) -> str:
     return re.sub(r"(?<=.)(?=[A-Z])", " ", kind.__name__).lower()
 
 
-def _version_said(content: Mapping[str, Any]) -> Any:
-    return content.get("version")
-
-
 def said_from_2_on(content: Mapping[str, Any]) -> Any:
     """The version of a content of a format whose first one did not say it."""
     return content.get("version", 1)
@@ -131,9 +120,7 @@ class _Version(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Format(Generic[D]):
-    """How a document is read: its class, and how older shapes become it.
-
-    All that read it raise a UserError with file and key if there is no such document.
+    """How a document is read; raises UserError with file and key if there is no such document.
 
     Attributes:
         upgrades: what turns a content of each version, from 1, into one of the next.
@@ -145,7 +132,7 @@ class Format(Generic[D]):
 
     kind: type[D]
     upgrades: Sequence[Callable[[Content], Content]] = ()
-    shape: Callable[[Mapping[str, Any]], Any] = _version_said
+    shape: Callable[[Mapping[str, Any]], Any] = methodcaller("get", "version")
     file: str = ""
     printed: bool = False
 
@@ -173,16 +160,16 @@ class Format(Generic[D]):
                 version = msgspec.json.decode(text, type=_Version).version
                 if type(version) is int and version == 1 + len(self.upgrades):
                     return msgspec.json.decode(text, type=self.kind)
-        newest = self._newest(parse_json(text, where), where)
-        document = as_document(newest, self.kind, where)
+        content = parse_json(text, where)
+        # What is no object is left to the class to refuse.
+        if isinstance(content, dict):
+            content = self._newest(content, where)
+        document = as_document(content, self.kind, where)
         if self.printed:
-            _refuse_control_characters(newest, where)
+            _refuse_control_characters(content, where)
         return document
 
-    def _newest(self, content: Any, where: str) -> Any:
-        """The content in the present shape; what is no object is left to the class to refuse."""
-        if not isinstance(content, dict):
-            return content
+    def _newest(self, content: Content, where: str) -> Content:
         version, newest = self.shape(content), 1 + len(self.upgrades)
         if type(version) is not int or not 1 <= version <= newest:
             raise UserError(
@@ -197,10 +184,7 @@ class Format(Generic[D]):
 
 
 def in_parts(content: Content, key: str, change: Callable[[Content], Content]) -> Content:
-    """The content with the object, or each object of the list, at `key` changed.
-
-    What is neither is left as it is, for the document's class to refuse.
-    """
+    """The content with the object, or each object of the list, at `key` changed; else as it is."""
     part = content.get(key)
     if isinstance(part, dict):
         return content | {key: change(part)}

@@ -21,21 +21,15 @@ REFUSAL, REFUSED = "parity: ", os.EX_DATAERR
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def shown(value: Any, written: Callable[[Any], str] = repr) -> str:
+def shown(value: Any, written: Callable[[Any], str] = repr, most: int = LONGEST_VALUE) -> str:
     """A value as a message shows it, cut where it is long."""
     text = written(value)
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def spelt_out(text: str) -> str:
     """Text with its control characters as Python writes them."""
     return CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
-
-
-def _printable(text: str) -> str:
-    """Text for a terminal, which would obey control characters; endless lines are cut."""
-    lines = spelt_out(text).split("\n")
-    return "\n".join(x if len(x) <= LONGEST_LINE else f"{x[:LONGEST_LINE]}…" for x in lines)
 
 
 class UserError(Exception):
@@ -50,20 +44,17 @@ class UserError(Exception):
 
     def __init__(self, what: str, *, where: str = "", allowed: str = "", action: str = "") -> None:
         self.what, self.where, self.allowed, self.action = what, where, allowed, action
-        lines = [what]
-        lines += [f"  where:   {where}"] if where else []
-        lines += [f"  allowed: {_in_lines(allowed)}"] if allowed else []
-        lines += [f"  to do:   {action}"] if action else []
-        super().__init__(_printable("\n".join(lines)))
-
-
-def _in_lines(text: str) -> str:
-    """A long list below itself, for a terminal; what has lines of its own stays as it is."""
-    if "\n" in text:
-        return text
-    width, indent = 80 - len("  allowed: "), " " * len("  allowed: ")
-    lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
-    return f"\n{indent}".join(lines)
+        if "\n" not in allowed:
+            # A long list stands below itself; what has lines of its own stays as it is.
+            width, indent = 80 - len("  allowed: "), " " * len("  allowed: ")
+            wrapped = textwrap.wrap(allowed, width, break_long_words=False, break_on_hyphens=False)
+            allowed = f"\n{indent}".join(wrapped)
+        parts = {"  where:   ": where, "  allowed: ": allowed, "  to do:   ": action}
+        text = "\n".join([what, *(f"{name}{part}" for name, part in parts.items() if part)])
+        # A terminal would obey control characters; endless lines are cut.
+        super().__init__(
+            "\n".join(shown(line, str, LONGEST_LINE) for line in spelt_out(text).split("\n"))
+        )
 
 
 @contextmanager
@@ -75,15 +66,15 @@ def shown_to_the_user(status: int = 1) -> Iterator[None]:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
+    problem: UserError | str
     try:
         yield
         sys.stdout.flush()
+        return
     except UserError as error:
-        print(f"{REFUSAL}{error}", file=sys.stderr)
-        sys.exit(status)
+        problem = error
     except KeyboardInterrupt:
-        print(f"{REFUSAL}interrupted", file=sys.stderr)
-        sys.exit(128 + signal.SIGINT)
+        problem, status = "interrupted", 128 + signal.SIGINT
     except BrokenPipeError:
         # What is left in the buffer would fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -91,13 +82,13 @@ def shown_to_the_user(status: int = 1) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        full = UserError(
+        problem = UserError(
             f"{error.strerror}",
             where=str(error.filename or "the file system of results/"),
             action="make room and start Snakemake again: it goes on where it was",
         )
-        print(f"{REFUSAL}{full}", file=sys.stderr)
-        sys.exit(status)
+    print(f"{REFUSAL}{problem}", file=sys.stderr)
+    sys.exit(status)
 
 
 def refuse_unknown(names: Iterable[str], known: Collection[str], where: str, kind: str) -> None:

@@ -25,7 +25,6 @@ from parity.core.errors import CONTROL, UserError, shown
 LARGEST_INPUT = 1 << 18
 # What is no text stands in texts as a URL of itself (RFC 2397).
 _DATA = "data:;base64,"
-_PIECE_BYTES = 1 << 20
 # As people write numbers; Python takes nan, 1_000 and the digits of every script, too.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 # What may stand as one part of a path: it begins no option, and names no folder above.
@@ -48,14 +47,8 @@ def as_bytes(text: str) -> bytes:
 
 
 def read_regular(path: Path, most: int | None = None) -> str:
-    """The UTF-8 text of a regular file, of at most so many bytes if that is given.
-
-    A FIFO would wait for ever, and a device such as /dev/zero has no end.
-
-    Raises:
-        OSError: it cannot be read, is no regular file, or is larger.
-        ValueError: it is not UTF-8, or the path has a null character.
-    """
+    """The UTF-8 text of a regular file, of at most so many bytes; raises OSError or ValueError."""
+    # A FIFO would wait for ever, and a device such as /dev/zero has no end.
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, "it is no regular file")
     with path.open("rb") as file:
@@ -70,8 +63,7 @@ def read_input(path: Path, most: int = LARGEST_INPUT) -> str:
     """The text of a file that people write; a mark of its byte order is no part of it.
 
     Raises:
-        UserError: there is no such file, it cannot be read, is no regular file, not UTF-8, or
-            larger than such a file can be.
+        UserError: it is not there, cannot be read, is no regular file, not UTF-8, or too large.
     """
     try:
         return read_regular(path, most).removeprefix("\ufeff")
@@ -113,16 +105,12 @@ def files_below(folder: Path) -> list[Path]:
 def digest(path: Path) -> str:
     """`sha256:…` of a file's bytes or of a directory's manifest; raises OSError.
 
-    The manifest has one line per entry, sorted by path: path, type, permission bits,
-    size, and the content's hash or the link's target. Owner and times are left out:
-    they differ between a root's and a user's copy of the same image.
+    The manifest has a line per entry, sorted: path, type, permission bits, size, and the
+    content's hash or the link's target; not owner and times, which differ between copies.
     """
     if not path.is_dir():
         return f"sha256:{_file_hash(path)}"
-    manifest = hashlib.sha256()
-    for line in _manifest_lines(path):
-        manifest.update(line)
-    return f"sha256:{manifest.hexdigest()}"
+    return f"sha256:{hashlib.sha256(b''.join(_manifest_lines(path))).hexdigest()}"
 
 
 def size_on_disk(path: Path) -> int:
@@ -133,11 +121,8 @@ def size_on_disk(path: Path) -> int:
 
 
 def _manifest_lines(root: Path) -> Iterator[bytes]:
-    """One line for each entry of a tree; a folder's own line stands before those in it.
-
-    Paths are texts here: an image has ten thousand entries, and each node checks all of
-    them before each block.
-    """
+    """One line for each entry of a tree; a folder's own line stands before those in it."""
+    # Texts, not paths: an image has ten thousand entries, and each node checks all before a block.
     waiting = [(".", str(root))]
     while waiting:
         name, path = waiting.pop()
@@ -159,12 +144,8 @@ def _manifest_lines(root: Path) -> Iterator[bytes]:
 
 
 def _file_hash(path: Path) -> str:
-    state = hashlib.sha256()
-    # Most files of an image are smaller than one piece.
     with path.open("rb", buffering=0) as file:
-        while piece := file.read(_PIECE_BYTES):
-            state.update(piece)
-    return state.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_rows(
@@ -213,11 +194,7 @@ def row_of(path: Path, index: int) -> str:
 
 
 def refuse_name(name: str, where: str, pattern: re.Pattern[str] = NAME) -> None:
-    """Refuse what is no name, before it becomes a part of a path.
-
-    Raises:
-        UserError: the whole name does not match the pattern.
-    """
+    """Refuse what does not match the pattern as a whole, before it becomes a part of a path."""
     if not pattern.fullmatch(name):
         allowed = f"text that matches {pattern.pattern}"
         raise UserError(f"{shown(name)} is no name", where=where, allowed=allowed)

@@ -34,7 +34,7 @@ def modules_with(package: ModuleType, attribute: str) -> list[Any]:
 
     An extension's folder of the package's name counts as part of it.
     """
-    return _values([package, *_rooms(package)], attribute)
+    return _values([package.__name__, *_rooms(package)], attribute)
 
 
 def extensions_with(package: ModuleType, attribute: str) -> list[Any]:
@@ -42,16 +42,15 @@ def extensions_with(package: ModuleType, attribute: str) -> list[Any]:
     return _values(_rooms(package), attribute)
 
 
-def _rooms(package: ModuleType) -> list[ModuleType]:
+def _rooms(package: ModuleType) -> list[str]:
     """The packages that extensions add to one of the core."""
-    _, _, room = package.__name__.partition(".")
+    room = package.__name__.removeprefix("parity.")
     inits = EXTENSIONS.glob(f"*/{room.replace('.', '/')}/__init__.py")
-    names = (path.relative_to(EXTENSIONS).parts[0] for path in inits)
-    return [import_module(f"parity.extensions.{name}.{room}") for name in names]
+    return [f"parity.extensions.{path.relative_to(EXTENSIONS).parts[0]}.{room}" for path in inits]
 
 
-def _values(packages: Iterable[ModuleType], attribute: str) -> list[Any]:
-    names = sorted((info.name, p.__name__) for p in packages for info in iter_modules(p.__path__))
+def _values(packages: Iterable[str], attribute: str) -> list[Any]:
+    names = sorted((i.name, p) for p in packages for i in iter_modules(import_module(p).__path__))
     modules = [import_module(f"{package}.{name}") for name, package in names]
     return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import jsonschema
 import yaml
+from jsonschema import ValidationError
 
 from parity.core.errors import CONTROL, UserError, shown
 from parity.core.files import read_input
@@ -24,6 +25,7 @@ SCHEMAS = {
 }
 # libyaml takes a fifth of the time of Python's own parser, where PyYAML has it.
 _Parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PARSER = _Parser("")
 # The register of claims has 5,000 values, nested 8 deep; aliases count as what they stand for.
 MOST_VALUES, MOST_NESTED = 20_000, 64
 _LONGEST_NUMBER = 64
@@ -31,69 +33,6 @@ _LONGEST_NUMBER = 64
 MOST_COMPARED = 500
 _LARGEST_INTEGER = 2**63 - 1
 _TAG = "tag:yaml.org,2002:"
-
-
-class _Values:
-    """The values of YAML's nodes; what YAML or Python would take silently is refused.
-
-    A key given twice, of which YAML keeps the last one; numbers that are not finite or beyond
-    64 bits; control characters; a tag that the text does not fit; ten lines of aliases that
-    stand for more than any memory holds.
-    """
-
-    def __init__(self) -> None:
-        self._parser = _Parser("")
-        # By node, its value and how many are in it; None while it is read.
-        self._known: dict[int, tuple[Any, int] | None] = {}
-
-    def of(self, node: yaml.Node) -> tuple[Any, int]:
-        """The value of a node, and how many are in it; raises YAMLError."""
-        if id(node) not in self._known:
-            self._known[id(node)] = None
-            self._known[id(node)] = self._made(node)
-        known = self._known[id(node)]
-        if known is None:
-            raise _refused("it contains itself", node)
-        return known
-
-    def _made(self, node: yaml.Node) -> tuple[Any, int]:
-        if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node), 1
-        tag, count = node.tag.removeprefix(_TAG), 1
-        if tag != ("map" if isinstance(node, yaml.MappingNode) else "seq"):
-            raise _refused(f"a collection is no {tag}", node)
-        keyed, values = dict[str, Any](), list[Any]()
-        for inner in node.value:
-            key_node, value_node = inner if tag == "map" else (None, inner)
-            if key_node is not None:
-                key, size = self.of(key_node)
-                if not isinstance(key, str):
-                    raise _refused(f"the key {shown(key)} is not text", key_node)
-                if key in keyed:
-                    raise _refused(f"the key {shown(key)} is given twice", key_node)
-                keyed[key], count = None, count + size
-            value, size = self.of(value_node)
-            values.append(value)
-            count += size
-            if count > MOST_VALUES:
-                what = f"it has more than {MOST_VALUES} values, aliases replaced"
-                raise _refused(what, value_node)
-        return (dict(zip(keyed, values, strict=True)) if tag == "map" else values), count
-
-    def _scalar(self, node: yaml.ScalarNode) -> Any:
-        text, kind = node.value, node.tag.removeprefix(_TAG)
-        if CONTROL.search(text):
-            raise _refused(f"a control character in {shown(text)}", node)
-        if kind == "str":
-            return text
-        if self._parser.resolve(yaml.ScalarNode, text, (True, False)) != node.tag:
-            raise _refused(f"{shown(text)} is no {kind}", node)
-        if len(text) > _LONGEST_NUMBER:
-            raise _refused(f"{shown(text)} is too long for a number", node)
-        value = self._parser.construct_object(node)
-        if isinstance(value, int | float) and not is_number(value):
-            raise _refused(f"{shown(value)} is {NO_NUMBER}", node)
-        return value
 
 
 NO_NUMBER = "not a finite number, or beyond 64 bits"
@@ -110,6 +49,66 @@ def _refused(problem: str, at: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
 
 
+def _value(node: yaml.Node, known: dict[int, tuple[Any, int] | None]) -> tuple[Any, int]:
+    """The value of a YAML node, and how many are in it; refuses what YAML or Python would take.
+
+    A key given twice, of which YAML keeps the last one; numbers that are not finite or beyond
+    64 bits; control characters; a tag that the text does not fit; ten lines of aliases that
+    stand for more than any memory holds.
+
+    Args:
+        known: by node, what was found of it; None while it is read.
+    """
+    if id(node) in known:
+        if (value := known[id(node)]) is None:
+            raise _refused("it contains itself", node)
+        return value
+    known[id(node)] = None
+    if isinstance(node, yaml.ScalarNode):
+        known[id(node)] = (_scalar(node), 1)
+        return _value(node, known)
+    tag, count = node.tag.removeprefix(_TAG), 1
+    if tag != ("map" if isinstance(node, yaml.MappingNode) else "seq"):
+        raise _refused(f"a collection is no {tag}", node)
+    keys, values = dict[str, None](), list[Any]()
+    for inner in node.value:
+        key_node, value_node = inner if tag == "map" else (None, inner)
+        if key_node is not None:
+            key, size = _value(key_node, known)
+            if not isinstance(key, str):
+                raise _refused(f"the key {shown(key)} is not text", key_node)
+            if key in keys:
+                raise _refused(f"the key {shown(key)} is given twice", key_node)
+            keys[key], count = None, count + size
+        value, size = _value(value_node, known)
+        values.append(value)
+        count += size
+        if count > MOST_VALUES:
+            what = f"it has more than {MOST_VALUES} values, aliases replaced"
+            raise _refused(what, value_node)
+    known[id(node)] = (dict(zip(keys, values, strict=True)) if tag == "map" else values), count
+    return _value(node, known)
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    text, kind = node.value, node.tag.removeprefix(_TAG)
+    problem, value = "", text
+    if CONTROL.search(text):
+        problem = f"a control character in {shown(text)}"
+    elif kind != "str" and _PARSER.resolve(yaml.ScalarNode, text, (True, False)) != node.tag:
+        problem = f"{shown(text)} is no {kind}"
+    elif kind != "str" and len(text) > _LONGEST_NUMBER:
+        problem = f"{shown(text)} is too long for a number"
+    elif kind != "str":
+        made = _Parser.yaml_constructors.get(node.tag, _Parser.yaml_constructors[None])
+        value = made(_PARSER, node)
+        if isinstance(value, int | float) and not is_number(value):
+            problem = f"{shown(value)} is {NO_NUMBER}"
+    if problem:
+        raise _refused(problem, node)
+    return value
+
+
 def _refuse_deep(text: str) -> None:
     """Refuse what is no YAML, in the words of Python's parser, or so deep that libyaml crashes."""
     depth = 0
@@ -118,13 +117,10 @@ def _refuse_deep(text: str) -> None:
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth >= MOST_NESTED:
-                break
-        else:
-            return
-    except yaml.YAMLError:
+                raise _refused("it is nested too deep", event)
+    except (yaml.scanner.ScannerError, yaml.parser.ParserError, yaml.reader.ReaderError):
         deque(yaml.parse(text, Loader=yaml.SafeLoader), maxlen=0)
         raise
-    raise _refused("it is nested too deep", event)
 
 
 def load_yaml(path: Path | str) -> Any:
@@ -139,7 +135,7 @@ def load_yaml(path: Path | str) -> Any:
     try:
         _refuse_deep(text)
         root = yaml.compose(text, Loader=_Parser)
-        return None if root is None else _Values().of(root)[0]
+        return None if root is None else _value(root, {})[0]
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}, line {mark.line + 1}, column {mark.column + 1}" if mark else str(path)
@@ -147,20 +143,16 @@ def load_yaml(path: Path | str) -> Any:
         raise UserError(f"this is not YAML: {problem}", where=place) from None
 
 
-def _whole_pattern(
-    _validator: Any, pattern: str, value: Any, _rules: Any
-) -> Iterator[jsonschema.ValidationError]:
+def _whole_pattern(_: Any, pattern: str, value: Any, _rules: Any) -> Iterator[ValidationError]:
     """A pattern is about all of a text; `$` alone would let a trailing newline pass."""
     if isinstance(value, str) and not re.fullmatch(pattern, value):
-        yield jsonschema.ValidationError(f"{shown(value)} does not match {pattern}")
+        yield ValidationError(f"{shown(value)} does not match {pattern}")
 
 
-def _unique_items(
-    _validator: Any, unique: bool, value: Any, _rules: Any
-) -> Iterator[jsonschema.ValidationError]:
+def _unique_items(_: Any, unique: bool, value: Any, _rules: Any) -> Iterator[ValidationError]:
     """In one pass; the library compares each with each, 6,000 entries for half a minute."""
     if unique and isinstance(value, list) and len({_frozen(x) for x in value}) < len(value):
-        yield jsonschema.ValidationError(f"{shown(value)} has non-unique elements")
+        yield ValidationError(f"{shown(value)} has non-unique elements")
 
 
 def _frozen(value: Any) -> Any:
@@ -172,13 +164,13 @@ def _frozen(value: Any) -> Any:
     return isinstance(value, bool), value
 
 
-def _is_number(_checker: Any, value: Any) -> bool:
+def _is_number(_: Any, value: Any) -> bool:
     return is_number(value) and not isinstance(value, bool)
 
 
-def _is_integer(checker: Any, value: Any) -> bool:
+def _is_integer(_: Any, value: Any) -> bool:
     """An integer is written as one: 3.0 would go on as a float into what counts with it."""
-    return isinstance(value, int) and _is_number(checker, value)
+    return isinstance(value, int) and _is_number(_, value)
 
 
 # The stubs have no types for `extend`.
@@ -220,28 +212,29 @@ def load_checked(path: Path | str, name: str) -> dict[str, Any]:
     return document
 
 
-def _explain(error: jsonschema.ValidationError) -> tuple[str, str]:
+def _explain(error: ValidationError) -> tuple[str, str]:
     """What is wrong and what is allowed, in words, for the violations people make."""
     value: Any = error.instance
     rule: Any = error.validator_value
     rules = error.schema if isinstance(error.schema, dict) else {}
     meaning = rules.get("description", "")
-    if error.validator == "additionalProperties":
-        known = rules.get("properties", {})
-        unknown = sorted(shown(key, str) for key in value if key not in known)
-        names = [f"names like {pattern}" for pattern in rules.get("patternProperties", {})]
-        return f"unknown key: {', '.join(unknown)}", ", ".join(sorted(known) + names)
-    if error.validator == "required":
-        missing = sorted(set(rule) - set(value))
-        return f"missing key: {', '.join(missing)}", f"the keys {', '.join(rule)} are needed"
-    if error.validator == "enum":
-        return f"{shown(value)} is not known here", ", ".join(map(str, rule))
-    if error.validator == "type":
-        return f"{shown(value)} is not of the right type", f"{rule}. {meaning}".strip()
-    if error.validator == "pattern":
-        return f"{shown(value)} is not a safe name", f"text that matches {rule}"
-    said = error.message.removeprefix(repr(value))
-    return (f"{shown(value)}{said}" if said != error.message else said), meaning
+    match error.validator:
+        case "additionalProperties":
+            known = rules.get("properties", {})
+            unknown = sorted(shown(key, str) for key in value if key not in known)
+            names = [f"names like {pattern}" for pattern in rules.get("patternProperties", {})]
+            return f"unknown key: {', '.join(unknown)}", ", ".join(sorted(known) + names)
+        case "required":
+            missing = ", ".join(sorted(set(rule) - set(value)))
+            return f"missing key: {missing}", f"the keys {', '.join(rule)} are needed"
+        case "enum":
+            return f"{shown(value)} is not known here", ", ".join(map(str, rule))
+        case "type":
+            return f"{shown(value)} is not of the right type", f"{rule}. {meaning}".strip()
+        case "pattern":
+            return f"{shown(value)} is not a safe name", f"text that matches {rule}"
+    rest = error.message.removeprefix(repr(value))
+    return (f"{shown(value)}{rest}" if rest != error.message else rest), meaning
 
 
 def toolchains_of(path: Path | str) -> dict[str, Any]:
