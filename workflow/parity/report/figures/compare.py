@@ -27,7 +27,7 @@ from parity.report.figures.page import (
     foot_of,
     page,
 )
-from parity.report.figures.rows import Forest, Values, limits
+from parity.report.figures.rows import NUMBERS, WORDS, Forest, Values, limits
 from parity.report.figures.specs import FEW, quantity
 from parity.report.view import View
 
@@ -75,17 +75,16 @@ def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: s
     table = []
     for arm in arms:
         row = found.get(arm)
-        known = {"arm": arm, "label": formatting.arm_title(plan, arm), "estimate": np.nan,
-                 "words": "", "symbol": "", "note": "", "hatched": False}  # fmt: skip
-        if row is None or not row.blocks:
-            is_reference = row is None and arm == plan.reference
-            known["words"] = "reference" if is_reference else view.absence(case, arm)
-        else:
+        known = {"arm": arm, "label": formatting.arm_title(plan, arm)}
+        if row and row.blocks:
             note = "" if same else f"{row.blocks}", formatting.estimate(row) * numbers
             ends = ("low95", "high95", "low90", "high90") if row.blocks > 1 else ()
             known |= {name: factor * getattr(row, name) for name in ("estimate", *ends)}
-            known |= {"symbol": symbol(row), "note": "   ".join(filter(None, note)),
-                      "hatched": formatting.is_confounded(row)}  # fmt: skip
+            known |= {"symbol": symbol(row), "note": "   ".join(filter(None, note))}
+            known |= {"hatched": "confounded" * formatting.is_confounded(row)}
+        else:
+            is_reference = row is None and arm == plan.reference
+            known["words"] = "reference" if is_reference else view.absence(case, arm)
         table.append(known)
     head = f"n = {same}" if same else "n"
     facts: dict[str, Any]
@@ -106,7 +105,8 @@ def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: s
         value = np.exp(mine["effect"]) if is_ratio else factor * mine["effect"]
         facts["blocks"] = pd.DataFrame({"arm": mine["arm"], "value": value.astype(float)})
     facts |= {"head": head, **look}
-    return Forest(title, pd.DataFrame(table), style.arm_styles(plan), **facts)
+    shown_of = pd.DataFrame(table, columns=["arm", "label", *NUMBERS, *WORDS])
+    return Forest(title, shown_of, style.arm_styles(plan), **facts)
 
 
 def values(view: View, case: str, spec: FigureSpec, shown: Quantity, arms: Sequence[str],
@@ -174,11 +174,12 @@ def panels(view: View, spec: FigureSpec) -> Figure:
 
 def _on_common_axes(made: Sequence[Forest], shown: Columns) -> list[Forest]:
     """The same panels, where all ratios of a quantity have the same axis."""
-    held: dict[Quantity, list[Forest]] = {}
-    for panel, (_, each) in zip(made, shown, strict=True):
-        held.setdefault(each, []).extend([panel] if panel.scale == "log" else [])
-    return [replace(panel, ends=limits(held[each])) if panel.scale == "log" else panel
-            for panel, (_, each) in zip(made, shown, strict=True)]  # fmt: skip
+    ratios: dict[Quantity, list[Forest]] = {}
+    for panel, (_, of) in zip(made, shown, strict=True):
+        if panel.scale == "log":
+            ratios.setdefault(of, []).append(panel)
+    return [replace(panel, ends=limits(ratios[of])) if panel.scale == "log" else panel
+            for panel, (_, of) in zip(made, shown, strict=True)]  # fmt: skip
 
 
 def together(view: View, spec: FigureSpec) -> Figure:

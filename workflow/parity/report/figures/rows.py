@@ -18,15 +18,9 @@ from parity.report.figures.page import bands, beside, name_rows, say, scaled
 from parity.report.figures.specs import FEW
 from parity.report.view import rows_of
 
-# What a forest knows of an arm, and what stands there if it does not.
+# What a forest may know of an arm.
 NUMBERS = ("estimate", "low95", "high95", "low90", "high90", "mark", "box_low", "box_high")
-NOTHING = {
-    **dict.fromkeys(NUMBERS, np.nan),
-    "words": "",
-    "symbol": "",
-    "note": "",
-    "hatched": False,
-}
+WORDS = ("words", "symbol", "note", "hatched")
 THICK, THIN = 2.2, 0.8  # points: the 90 % and the 95 % interval
 JITTER = 0.26  # of a row, to either side
 CASES = ("#0072B2", "#D55E00", "#009E73", "#555555")  # of Okabe and Ito
@@ -37,10 +31,10 @@ class Forest:
     """A panel of estimates.
 
     Attributes:
-        table: a row for each arm, with `arm`, `label` and, as far as they are known, the columns
-            of `NOTHING`: `words` stand in place of a mark, `symbol` and `note` right of it;
-            `hatched` marks what is confounded, the box where the estimate is expected, and
-            `mark` what it is held against. Numbers are on the axis.
+        table: a row for each arm, with `arm`, `label` and, as far as they are known, `NUMBERS`
+            on the axis and `WORDS`: `words` stand in place of a mark, `symbol` and `note` right
+            of it; `hatched` is true of what is confounded, the box is where the estimate is
+            expected, and `mark` what it is held against.
         blocks: `arm` and `value`: what each block says, drawn behind the interval.
         label: what the axis is of.
         head: what stands above the notes.
@@ -71,10 +65,9 @@ class Forest:
 
     def draw(self, axes: Axes, is_first: bool, is_last: bool) -> Mapping[str, Artist]:
         """Draw it; the label stands below the last row of panels."""
-        missing: dict[str, Any] = {
-            name: no for name, no in NOTHING.items() if name not in self.table
-        }
-        table = self.table.assign(**missing).reset_index(drop=True)
+        table = self.table.reindex(columns=["arm", "label", *NUMBERS, *WORDS])
+        texts = table[[*WORDS]].astype(object).fillna("")
+        table = table.assign(**texts).reset_index(drop=True)
         ends = self.ends or limits([self])
         name_rows(axes, list(table["label"]), is_first)
         scaled(axes, "x", ends, self.scale)
@@ -240,16 +233,9 @@ class Values:
     def _distributions(self, axes: Axes, known: pd.DataFrame) -> None:
         """Dots alone for few values, on boxes or violins where there are more."""
         arms, several = list(self.labels), "case" in self.table
-        common: dict[str, Any] = {
-            "x": "value",
-            "y": "arm",
-            "order": arms,
-            "orient": "h",
-            "ax": axes,
-        }
-        of_arm = {
-            "hue": "arm", "palette": {arm: self.looks[arm].colour for arm in arms}, "legend": False
-        }  # fmt: skip
+        common: dict[str, Any] = dict(x="value", y="arm", order=arms, orient="h", ax=axes)
+        palette = {arm: self.looks[arm].colour for arm in arms}
+        of_arm = {"hue": "arm", "palette": palette, "legend": False}
         many = known.index[(known["size"] > FEW) & (known["ptp"] > 0)]
         boxed = self.table[self.table["arm"].isin(many)]
         if len(boxed) and self.is_violin:
@@ -318,10 +304,9 @@ class Stack:
             axes.hlines(places, *self.ranges.T, color="black", linewidth=0.9, zorder=3)
         labels = [str(label) for label in self.table.index]
         for place, end, note, label in zip(places, left, self.notes, labels, strict=False):
-            look: dict[str, Any] = {"fontsize": 6.4} if label else {
-                "fontsize": 5.8, "color": style.GREY
-            }  # fmt: skip
-            axes.text(0 if self.is_bare else end, place, f" {note}", va="center", zorder=4, **look)
+            look: dict[str, Any] = {"fontsize": 6.4 if label else 5.8, "zorder": 4, "va": "center"}
+            look["color"] = "black" if label else style.GREY
+            axes.text(0 if self.is_bare else end, place, f" {note}", **look)
         name_rows(axes, labels, is_first)
         end = axes.dataLim.x1
         scaled(axes, "x", (0, 1.14 * (end or 1) if self.notes else 1.03 * end))
