@@ -12,7 +12,7 @@ import pytest
 from parity import runtimes
 from parity.core.commands import Availability
 from parity.core.package import modules_with
-from parity.runtimes import apptainer, arms, engines, lxc, model, qemu
+from parity.runtimes import apptainer, arms, engines, model, qemu
 from parity.runtimes.model import SCRATCH, Image, Launch
 from parity.runtimes.namespaces import ENTER
 
@@ -102,7 +102,9 @@ def test_podman_shares_the_namespaces_that_ranks_of_a_node_have_to_share(tmp_pat
 
 def test_lxc_mount_entries_survive_a_space(tmp_path):
     spaced = Launch("x", Image("directory", "/i", DIGEST), Path("/tmp/a b"), tmp_path)
-    assert "lxc.mount.entry = /tmp/a\\040b tmp/a\\040b none" in lxc.configuration(spaced)
+    arms()["lxc"].command(spaced, [])
+    entry = "lxc.mount.entry = /tmp/a\\040b tmp/a\\040b none"
+    assert entry in (tmp_path / "lxc.conf").read_text()
 
 
 @pytest.fixture
@@ -118,7 +120,7 @@ def installed(tmp_path, monkeypatch):
     for name, path in (("PREFIX", tmp_path), ("BOOT_ID", tmp_path / "boot"), ("KVM", program)):
         monkeypatch.setattr(qemu, name, path)
     monkeypatch.setattr(qemu, "SERVER", program)
-    monkeypatch.setattr(qemu.os, "getuid", lambda: 0)
+    monkeypatch.setattr(model.os, "getuid", lambda: 0)
     return tmp_path
 
 

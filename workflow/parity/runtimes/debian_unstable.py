@@ -27,16 +27,12 @@ def install(
     prefix: Path,
     lay_out: Callable[[Path], None] = lambda tree: None,
 ) -> None:
-    """Download, unpack and link a package's programs into a folder (root only).
+    """Download, unpack and link a package's programs into the folder `prefix` (root only).
 
     Args:
         libraries: packages of the libraries that its programs are given.
         programs: paths in the package.
-        prefix: the folder, which is replaced.
         lay_out: changes the unpacked package.
-
-    Raises:
-        UserError: no Debian mirror is configured, or a step failed.
     """
     prefix.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=prefix.parent) as name:

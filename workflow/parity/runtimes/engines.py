@@ -113,11 +113,7 @@ class Docker(Engine):
         answer_of(["docker", "rm", "--force", *(launch.name for launch in launches)], seconds=60)
 
     def start_service(self) -> None:
-        """Start the daemon if none answers; it outlives us and writes to `DAEMON_LOG`.
-
-        Raises:
-            UserError: it did not answer in time; the message says where its log is.
-        """
+        """Start the daemon if none answers (UserError if it does not then); it outlives us."""
         if not shutil.which("dockerd") or self.probe().available:
             return
         _forget_dead_daemon()

@@ -85,13 +85,9 @@ def _action(name: str, error: int | None) -> int:
 
 
 def rules(profile: Mapping[str, Any], machine: str) -> Iterator[Rule]:
-    """The profile's rules for a container on one machine, in the profile's order.
+    """The profile's rules for a container on one machine (`amd64`), in the profile's order.
 
-    Args:
-        machine: in the profile's own words, such as `amd64`.
-
-    Raises:
-        UserError: the profile has an action that is neither to allow nor to refuse.
+    Raises UserError for an action that is neither to allow nor to refuse.
     """
     for entry in profile["syscalls"]:
         includes, excludes = entry.get("includes") or {}, entry.get("excludes") or {}
@@ -130,10 +126,8 @@ def no_profile() -> Availability | None:
 def write_filter(file: Path) -> None:
     """Write the filter, as the kernel takes it (an array of `struct sock_filter`), to a file.
 
-    Like in a container it knows the calls of 32-bit programs of the same machine, too.
-
-    Raises:
-        UserError: the profile or libseccomp is missing, or one does not know the other.
+    Like in a container it knows the calls of 32-bit programs of the same machine, too. UserError
+    if the profile or libseccomp is missing, or one does not know the other.
     """
     if missing := no_profile():
         raise UserError(f"no filter of system calls: {missing.reason}", action=missing.remedy)

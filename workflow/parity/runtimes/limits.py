@@ -38,10 +38,7 @@ class CpuLimit:
 
     @property
     def seen_inside(self) -> dict[str, int]:
-        """What a program has to read in its control group, by the names of selfish's trace.
-
-        Of shares and weight each version has one.
-        """
+        """What a program has to read in its control group, by the names of selfish's trace."""
         found = {"shares": self.shares, "weight": self.weight} if self.shares else {}
         if self.quota_us:
             found |= {"quota_us": self.quota_us, "period_us": self.period_us}

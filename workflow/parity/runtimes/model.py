@@ -259,10 +259,7 @@ class Arm(ABC):
         raise TypeError(f"{self.name} runs from no image")
 
     def digest(self, location: str) -> str:
-        """`sha256:…` of the image at `location` as it is now, or its id in an image store.
-
-        Empty when nothing is there.
-        """
+        """`sha256:…` of what is at `location` now, or an image's id in its store; empty if gone."""
         path = Path(location)
         return files.digest(path) if path.exists() else ""
 

@@ -1,4 +1,4 @@
-"""Containers of the runtime specification from a folder, without an engine: runc and gVisor."""
+"""Containers that root starts from a folder without an engine: LXC, runc and gVisor."""
 
 from __future__ import annotations
 
@@ -12,6 +12,61 @@ from pathlib import Path
 from parity.core.commands import Availability, answer_of
 from parity.runtimes.model import HOSTS, KERNEL, Arm, Launch, Look, no_root, probed
 
+
+@dataclass(frozen=True)
+class Lxc(Arm):
+    """`lxc-execute`; its small init starts the program and passes its status on."""
+
+    name: str = "lxc"
+    runtime: str = "lxc"
+    look = Look("#D55E00", "v")
+    title: str = "LXC"
+    image_format: str = "directory"
+    isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
+    packages = ("lxc", "umoci")
+
+    def probe(self) -> Availability:
+        return probed("lxc-execute", "apt-get install lxc", no_root, called="LXC ")
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        file = launch.state / "lxc.conf"
+        lines = [
+            f"lxc.rootfs.path = dir:{launch.location}",
+            "lxc.rootfs.options = ro",
+            "lxc.net.0.type = none",
+            "lxc.mount.auto = proc:rw sys:rw",
+            "lxc.mount.entry = /dev dev none rbind 0 0",
+            _entry(launch.scratch, "rbind,rw"),
+            *(_entry(path, "bind,ro") for path in (HOSTS, *launch.binds)),
+        ]
+        file.write_text("".join(f"{line}\n" for line in lines))
+        return [
+            *("lxc-execute", f"--name={launch.name}", f"--lxcpath={launch.state}"),
+            *(f"--rcfile={file}", f"--define=lxc.uts.name={launch.host}", "--", *inner),
+        ]
+
+    def cleanup(self, *launches: Launch) -> None:
+        for launch in launches:
+            folder = f"--lxcpath={launch.state}"
+            answer_of(["lxc-stop", f"--name={launch.name}", folder, "--kill"], seconds=30)
+
+
+def _entry(path: Path, options: str) -> str:
+    """The line that shows a file or folder of the host; its words are those of fstab(5)."""
+    word = str(path).replace("\\", "\\134").replace(" ", "\\040").replace("\t", "\\011")
+    return f"lxc.mount.entry = {word} {word.removeprefix('/')} none {options} 0 0"
+
+
+# A container's root has these rights and no others.
+_RIGHTS = [f"CAP_{name}" for name in ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL")]
+
+
+def _as_root(rights: Sequence[str]) -> dict[str, object]:
+    """Who a container's process is, in the words of the OCI's runtime specification."""
+    capabilities = dict.fromkeys(("bounding", "effective", "permitted"), rights)
+    return {"user": {"uid": 0, "gid": 0}, "capabilities": capabilities}
+
+
 # Makes the sandbox, binds it as a whole, and only then starts the program in it.
 # Processes are numbered apart, because runsc waits until a sandbox that it killed is gone, and as
 # an orphan it would stay until the runner looks after its own.
@@ -19,39 +74,9 @@ OF_ITS_OWN = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 SANDBOX = Path(__file__).with_name("gvisor_sandbox.sh").read_text(encoding="utf-8")
 
 
-def bundle(launch: Launch) -> dict[str, object]:
-    """The container as the OCI's runtime specification has it; the program is started in it."""
-
-    def mount(kind: str, path: str | Path, source: str | Path, *options: str) -> dict[str, object]:
-        names = {"type": kind, "destination": str(path), "source": str(source)}
-        return names | {"options": list(options)}
-
-    rights = [f"CAP_{name}" for name in ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SYS_PTRACE")]
-    return {
-        "ociVersion": "1.0.2",
-        "hostname": launch.host,
-        "root": {"path": launch.location, "readonly": True},
-        "process": {
-            "args": ["/bin/sleep", "infinity"],
-            "cwd": "/",
-            "user": {"uid": 0, "gid": 0},
-            "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), rights),
-        },
-        "mounts": [
-            mount("proc", "/proc", "proc"),
-            mount("sysfs", "/sys", "sysfs"),
-            mount("tmpfs", "/dev", "tmpfs"),
-            mount("tmpfs", "/dev/shm", "tmpfs"),
-            mount("bind", launch.scratch, launch.scratch, "rbind", "rw"),
-            *(mount("bind", path, path, "rbind", "ro") for path in (HOSTS, *launch.binds)),
-        ],
-        "linux": {"namespaces": [{"type": name} for name in ("pid", "ipc", "uts", "mount")]},
-    }
-
-
 @dataclass(frozen=True)
 class Gvisor(Arm):
-    """`runsc` as root on an unpacked image; system calls are caught by ptrace, without KVM."""
+    """`runsc` on an unpacked image; system calls are caught by ptrace, without KVM."""
 
     name: str = "gvisor"
     runtime: str = "gvisor"
@@ -65,9 +90,26 @@ class Gvisor(Arm):
         return probed("runsc", "apt-get install runsc", no_root)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        (launch.state / "config.json").write_text(json.dumps(bundle(launch)))
-        cpus = ",".join(map(str, launch.cpus))
-        facts = (str(launch.state), launch.name, cpus)
+        # Type, place, source and options of each mount.
+        mounts = [
+            *(("proc", "/proc", "proc", []), ("sysfs", "/sys", "sysfs", [])),
+            *(("tmpfs", "/dev", "tmpfs", []), ("tmpfs", "/dev/shm", "tmpfs", [])),
+            ("bind", str(launch.scratch), str(launch.scratch), ["rbind", "rw"]),
+            *(("bind", str(p), str(p), ["rbind", "ro"]) for p in (HOSTS, *launch.binds)),
+        ]
+        fields = ("type", "destination", "source", "options")
+        # The program is started in a container that sleeps.
+        sleep = {"args": ["/bin/sleep", "infinity"], "cwd": "/"}
+        bundle = {
+            "ociVersion": "1.0.2",
+            "hostname": launch.host,
+            "root": {"path": launch.location, "readonly": True},
+            "process": sleep | _as_root([*_RIGHTS, "CAP_SYS_PTRACE"]),
+            "mounts": [dict(zip(fields, mount, strict=True)) for mount in mounts],
+            "linux": {"namespaces": [{"type": name} for name in ("pid", "ipc", "uts", "mount")]},
+        }
+        (launch.state / "config.json").write_text(json.dumps(bundle))
+        facts = (str(launch.state), launch.name, ",".join(map(str, launch.cpus)))
         return [*OF_ITS_OWN, "/bin/sh", "-euc", SANDBOX, "sandbox", *facts, *inner]
 
     def cleanup(self, *launches: Launch) -> None:
@@ -89,37 +131,11 @@ config["process"]["args"] = words
 argv = ["runc", f"--root={state}/runc", "run", f"--bundle={bundle}", name]
 os.execvp("runc", argv)
 """
-RIGHTS = [f"CAP_{name}" for name in ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL")]
-
-
-def configuration(launch: Launch) -> dict[str, object]:
-    """The container without its words: read-only root, the host's devices and network."""
-
-    def bind(path: Path, access: str) -> dict[str, object]:
-        names = {"type": "bind", "source": str(path), "destination": str(path)}
-        return names | {"options": ["rbind", access]}
-
-    return {
-        "ociVersion": "1.0.2",
-        "root": {"path": launch.location, "readonly": True},
-        "process": {
-            "cwd": "/",
-            "env": [f"PATH={os.defpath}"],
-            "user": {"uid": 0, "gid": 0},
-            "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), RIGHTS),
-        },
-        "mounts": [
-            {"type": "proc", "source": "proc", "destination": "/proc"},
-            *(bind(path, "rw") for path in (Path("/dev"), launch.scratch)),
-            *(bind(path, "ro") for path in (Path("/sys"), HOSTS, *launch.binds)),
-        ],
-        "linux": {"namespaces": [{"type": name} for name in ("ipc", "mount", "pid")]},
-    }
 
 
 @dataclass(frozen=True)
 class Runc(Arm):
-    """`runc run` as root, without an engine above it."""
+    """`runc run`, with the host's devices and network."""
 
     name: str = "runc"
     runtime: str = "runc"
@@ -133,7 +149,23 @@ class Runc(Arm):
         return probed("runc", "apt-get install runc", no_root)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        (launch.state / "config.json").write_text(json.dumps(configuration(launch)))
+        binds = [(path, "rw") for path in (Path("/dev"), launch.scratch)]
+        binds += [(path, "ro") for path in (Path("/sys"), HOSTS, *launch.binds)]
+        configuration = {
+            "ociVersion": "1.0.2",
+            "root": {"path": launch.location, "readonly": True},
+            "process": {"cwd": "/", "env": [f"PATH={os.defpath}"], **_as_root(_RIGHTS)},
+            "mounts": [
+                {"type": "proc", "source": "proc", "destination": "/proc"},
+                *(
+                    {"type": "bind", "source": str(path), "destination": str(path)}
+                    | {"options": ["rbind", access]}
+                    for path, access in binds
+                ),
+            ],
+            "linux": {"namespaces": [{"type": name} for name in ("ipc", "mount", "pid")]},
+        }
+        (launch.state / "config.json").write_text(json.dumps(configuration))
         return [sys.executable, "-c", RUN, str(launch.state), launch.name, *inner]
 
     def cleanup(self, *launches: Launch) -> None:
@@ -141,7 +173,4 @@ class Runc(Arm):
             answer_of(["runc", f"--root={launch.state}/runc", "delete", "--force", launch.name])
 
 
-ARMS = (
-    Gvisor(),
-    Runc(),
-)
+ARMS = (Lxc(), Gvisor(), Runc())

@@ -24,11 +24,14 @@ import psutil
 
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
-from parity.runtimes.model import BOOT_ID, HOSTS, KERNEL, Arm, Launch, Look
+from parity.runtimes.model import BOOT_ID, HOSTS, KERNEL, Arm, Launch, Look, absent, no_root
 
 PREFIX = Path("/opt/parity/qemu")
 INIT = Path(__file__).with_name("qemu_init.sh")
+GUEST = Path(__file__).with_name("qemu_guest.sh").read_text(encoding="utf-8")
+SERVER = Path("/usr/lib/qemu/virtiofsd")
 KVM = Path("/dev/kvm")
+LONGEST_BOOT_SECONDS = 20
 # In the order in which they are loaded.
 _MODULES = (
     *("drivers/virtio/virtio_ring", "drivers/virtio/virtio"),
@@ -38,15 +41,11 @@ _MODULES = (
 )
 _FOLDERS = ("bin", "dev", "guest", "modules", "proc", "root")
 _FOLDER, _PROGRAM = 0o40755, 0o100755
-LONGEST_BOOT_SECONDS = 20
+_SETUP = "as root: make setup"
 
 
 def install() -> None:
-    """Put kernel and first file system into `PREFIX` (root only).
-
-    Raises:
-        UserError: a package cannot be had or is not as it was.
-    """
+    """Put kernel and first file system into `PREFIX` (root only), or raise UserError."""
     PREFIX.mkdir(parents=True, exist_ok=True)
     if guest_release() and (PREFIX / "init").read_bytes() == INIT.read_bytes():
         return
@@ -61,10 +60,9 @@ def install() -> None:
             output_of(["dpkg-deb", "-x", package, name])
         drivers = Path(name, "lib/modules", release, "kernel")
         files = [(folder, _FOLDER, b"") for folder in _FOLDERS]
-        files += [("bin/busybox", _PROGRAM, Path(name, "bin/busybox").read_bytes())]
-        files += [("init", _PROGRAM, INIT.read_bytes())]
-        for number, module in enumerate(_MODULES):
-            files += [(f"modules/{number}.ko", _PROGRAM, (drivers / f"{module}.ko").read_bytes())]
+        programs = {"bin/busybox": Path(name, "bin/busybox"), "init": INIT}
+        programs |= {f"modules/{n}.ko": drivers / f"{m}.ko" for n, m in enumerate(_MODULES)}
+        files += [(place, _PROGRAM, file.read_bytes()) for place, file in programs.items()]
         (PREFIX / "initrd").write_bytes(archive(files))
         Path(name, "boot", f"vmlinuz-{release}").replace(PREFIX / "vmlinuz")
     (PREFIX / "init").write_bytes(INIT.read_bytes())
@@ -98,35 +96,25 @@ def try_kvm() -> None:
     machine += ["-kernel", f"{PREFIX}/vmlinuz", "-initrd", f"{PREFIX}/initrd"]
     machine += ["-append", "console=ttyS0 quiet panic=-1 try"]
     limit = ["timeout", "--kill-after=5", str(LONGEST_BOOT_SECONDS)]
-    _, said = answer_of([*limit, "qemu-system-x86_64", *machine])
-    said = said or f"no word of it in {LONGEST_BOOT_SECONDS} s"
-    why = "" if "a guest is up" in said else f"KVM does not run a stock guest here: {said}"
-    (PREFIX / "kvm").write_text(f"{_boot()}\n{why}\n", encoding="utf-8")
+    _, output = answer_of([*limit, "qemu-system-x86_64", *machine])
+    output = output or f"no word of it in {LONGEST_BOOT_SECONDS} s"
+    why = "" if "a guest is up" in output else f"KVM does not run a stock guest here: {output}"
+    (PREFIX / "kvm").write_text(f"{BOOT_ID.read_text().strip()}\n{why}\n", encoding="utf-8")
 
 
 def problem_of_kvm() -> str:
     """Why no guest runs by KVM here; empty if one did since this machine booted."""
     if not KVM.exists():
         return "no /dev/kvm"
-    if not (answer := _answer()):
-        return "no guest was tried by KVM since this machine booted"
-    return answer[1]
+    answer = _answer()
+    return answer[1] if answer else "no guest was tried by KVM since this machine booted"
 
 
 def _answer() -> list[str]:
     """The id of this boot and what was written down in it; nothing if nothing was."""
     file = PREFIX / "kvm"
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    return lines if lines[:1] == [_boot()] else []
-
-
-def _boot() -> str:
-    return BOOT_ID.read_text(encoding="ascii").strip()
-
-
-GUEST = Path(__file__).with_name("qemu_guest.sh").read_text(encoding="utf-8")
-SERVER = Path("/usr/lib/qemu/virtiofsd")
-_SETUP = "as root: make setup"
+    return lines if lines[:1] == [BOOT_ID.read_text().strip()] else []
 
 
 @dataclass(frozen=True)
@@ -147,14 +135,13 @@ class Qemu(Arm):
     def probe(self) -> Availability:
         """Whether all of it is here; of KVM what the last try since the machine booted told."""
         if not is_installed("qemu-system-x86_64") or not SERVER.exists():
-            remedy = "apt-get install qemu-system-x86"
-            return Availability(False, reason="not installed", remedy=remedy)
+            return absent("not installed", "apt-get install qemu-system-x86")
         if not (release := guest_release()):
-            return Availability(False, reason="no kernel for a guest", remedy=_SETUP)
-        if os.getuid():
-            return Availability(False, reason="needs root", remedy="run the study as root")
+            return absent("no kernel for a guest", _SETUP)
+        if missing := no_root():
+            return missing
         if self.accelerator == "kvm" and (problem := problem_of_kvm()):
-            return Availability(False, reason=problem, remedy=_SETUP)
+            return absent(problem, _SETUP)
         _, version = answer_of(["qemu-system-x86_64", "--version"])
         return Availability(True, version=f"{version.partition(' (')[0]}, guest {release}")
 

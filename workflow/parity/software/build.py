@@ -113,7 +113,6 @@ def compiled_context(
     """The same image with, on top, the programs that are compiled from our own sources.
 
     Args:
-        sources: their names.
         compiler: packages (`name=version`) that compile them, natively as well.
         folder: an empty folder that becomes the context.
     """
@@ -147,9 +146,6 @@ def spack_context(
     Args:
         sources: source mirror that has all sources of the lock.
         folder: an empty folder that becomes the context.
-
-    Raises:
-        UserError: a package that building or running takes is not installed natively.
     """
     # Natively the same versions compile, so the same bytes can come out.
     debian = installed_packages(toolchain)
@@ -230,7 +226,6 @@ def build_command(
 
     Args:
         base: a name of the base that `FROM` accepts.
-        recipe: of `recipe_of`.
         identity: file for the id of the image.
     """
     arguments = {"BASE": base, "RECIPE": recipe, **context.arguments}
@@ -283,11 +278,7 @@ def made(
 
 
 def bootstrap_base(destination: Path, log: Path) -> ImageRecord:
-    """A minimal Debian as a tar file, from this machine's own mirror.
-
-    Raises:
-        UserError: mmdebstrap failed; the message ends with its output.
-    """
+    """A minimal Debian as a tar file, from this machine's own mirror."""
     if not is_installed("mmdebstrap"):
         return ImageRecord("base", reason="mmdebstrap not installed")
     suite = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
@@ -306,8 +297,7 @@ def bootstrap_base(destination: Path, log: Path) -> ImageRecord:
 def build_image(base: ImageRecord, context: Context, destination: Path, log: Path) -> ImageRecord:
     """Build the image and leave it as an OCI image layout, tagged `parity`.
 
-    Raises:
-        UserError: a program that is here failed, or the image is not on that base.
+    Raises UserError if a program that is here fails, or the image is not on that base.
     """
     missing = [program for program in ("skopeo", "umoci") if not is_installed(program)]
     reason = base.reason or (f"{' and '.join(missing)} not installed" if missing else "")
@@ -356,14 +346,7 @@ def _base_reference(base: ImageRecord, builder: Builder, folder: Path, log: Path
 
 
 def unpack_image(oci: ImageRecord, destination: Path, rootless: bool, log: Path) -> ImageRecord:
-    """Unpack the image into a directory.
-
-    Args:
-        rootless: whether we are not root; then every file belongs to us.
-
-    Raises:
-        UserError: umoci failed; the message ends with its output.
-    """
+    """Unpack the image into a directory; `rootless` if we are not root: then all files are ours."""
     if oci.reason:
         return ImageRecord("directory", parent="oci", reason=oci.reason)
 
@@ -380,8 +363,7 @@ def make_format(
 ) -> ImageRecord:
     """Make the arm's format from the image; where that is impossible the record says why.
 
-    Raises:
-        UserError: a program that is here failed, or the result is another image.
+    Raises UserError if a program that is here fails, or the result is another image.
     """
     parent = directory if arm.made_from == "directory" else oci
     empty = ImageRecord(str(arm.image_format), parent=parent.format)

@@ -11,10 +11,7 @@ from parity.core.commands import answer_of, is_installed, output_of
 
 
 def installed_packages(names: Iterable[str] = ()) -> dict[str, str]:
-    """Versions of the packages that are installed natively, of all if none are named.
-
-    Empty where there is no dpkg at all.
-    """
+    """Versions of packages that are installed natively, of all if none are named, by name."""
     if not is_installed("dpkg-query"):
         return {}
     # One call for all: Snakemake asks each time it reads the rules. It fails if a package
@@ -59,9 +56,8 @@ def nothing_starts_at_boot() -> Iterator[None]:
 def installed_versions(packages: Iterable[str]) -> list[str]:
     """`name=version` of each package that is installed natively, sorted.
 
-    A package that is not installed is left out: what cannot run natively has nothing to
-    be compared with. Where there is no dpkg the bare names are returned, and whether both
-    sides have the same binaries is for the audit to say.
+    What is not installed is left out: it has nothing to be compared with. Without dpkg these
+    are bare names, and the audit says whether both sides have the same binaries.
     """
     names = sorted(set(packages))
     if not is_installed("dpkg-query"):
@@ -71,11 +67,7 @@ def installed_versions(packages: Iterable[str]) -> list[str]:
 
 
 def debian_sources(suite: str) -> list[str]:
-    """The sources that apt has of a Debian release, as one-line entries of sources.list(5).
-
-    Asks apt, which knows both of its file formats; empty where there is no apt, no
-    package list yet, or another distribution.
-    """
+    """The one-line entries (sources.list(5)) that apt, if any, has of a Debian release."""
     if not is_installed("apt-get"):
         return []
     form = "$(ORIGIN)\t$(RELEASE)\t$(REPO_URI)\t$(COMPONENT)"

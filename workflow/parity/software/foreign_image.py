@@ -76,11 +76,7 @@ def foreign_files(reference: str) -> list[str]:
 
 
 def find_foreign(reference: str) -> Foreign:
-    """The image that a study names by a path or a digest.
-
-    Raises:
-        UserError: there is none, or it is of no kind that can be read.
-    """
+    """The image that a study names by a path or a digest; UserError if there is none to read."""
     path, named = Path(reference), IN_STORE.fullmatch(reference)
     if named and not path.exists():
         return Foreign(reference, named[1], _in_store(reference, named[1]))
@@ -130,16 +126,14 @@ def take_foreign(
 ) -> tuple[ImageRecord, ImageRecord]:
     """Leave a foreign image as an OCI image layout, tagged `parity`, with the thin layer on top.
 
-    The same image gives the same layout, byte for byte.
+    The same image gives the same layout, byte for byte. UserError if it cannot be read, or is
+    of another architecture.
 
     Args:
         hosts: what the image gets as /etc/hosts, a place for the host's own.
 
     Returns:
         The records of the foreign image, and of the layout, whose parent it is.
-
-    Raises:
-        UserError: it is not there or cannot be read, or it is of another architecture.
     """
     foreign = find_foreign(reference)
     text = "\0".join([foreign.digest, hosts.read_text("utf-8"), *FOLDERS, *FILES])
@@ -213,11 +207,7 @@ def _add(root: Path, hosts: str, recipe: str) -> None:
 
 
 def _place(root: Path, path: str) -> Path:
-    """Where a path of the image is in the unpacked one, never outside of it.
-
-    Raises:
-        UserError: a folder on the way is a link, which leads elsewhere on this machine.
-    """
+    """Where a path of the image is in the unpacked one; a link on the way leads out of it."""
     place = root / path.removeprefix("/")
     for above in reversed(place.relative_to(root).parents[:-1]):
         if (root / above).is_symlink():

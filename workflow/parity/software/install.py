@@ -68,10 +68,7 @@ def probes(
 
 
 def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
-    """Every arm and benchmark asked: version, or why it is not here and what to do.
-
-    No line is wider than the terminal, unless one word is.
-    """
+    """Every arm and benchmark asked: version, or why it is not here; folded for the terminal."""
     lines: list[str] = []
     for probe in probes() if asked is None else asked:
         answer = probe.presence
@@ -222,8 +219,7 @@ def install(toolchain: str | None, system: Path, keep_libraries: bool) -> None:
     """Install, or advise; then say what can be used. Never fails for want of a runtime.
 
     Args:
-        toolchain: also what building with it takes: one of the system's file, or a path;
-            UserError if there is none.
+        toolchain: also what building with it takes; UserError if there is no such.
         keep_libraries: as root, leave the libraries of the benchmarks as old as they are.
     """
     wanted, failures = wanted_packages(toolchain, system), dict[str, str]()

@@ -101,12 +101,9 @@ def origin_of(toolchain: Toolchain, spack_version: str) -> LockOrigin:
 
 
 def check_lock(toolchain: Toolchain) -> None:
-    """Refuse a lock that was made from another spack.yaml or other recipes, or was edited.
+    """Refuse (UserError) a lock that is missing, edited, or of another spack.yaml or recipes.
 
     Spack itself would install such a lock without a word.
-
-    Raises:
-        UserError: the lock is missing, or does not match; with both hashes.
     """
     for path in (toolchain.lock, toolchain.origin):
         if not path.exists():
@@ -127,11 +124,7 @@ def check_lock(toolchain: Toolchain) -> None:
 
 
 def check_only_grown(toolchain: Toolchain, release: tuple[int, ...]) -> None:
-    """Refuse to add to a lock that was made from another entry, or for another layout of Spack.
-
-    Raises:
-        UserError: composing the same packages gives another spack.yaml than the locked one.
-    """
+    """Refuse (UserError) to add to a lock of another entry, or for another layout of Spack."""
     assert toolchain.entry is not None
     locked = toolchain.manifest.read_text(encoding="utf-8")
     if compose(toolchain.entry, read_builds(toolchain.manifest), release) != locked:
@@ -149,9 +142,6 @@ def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> N
 
     Args:
         manifest: the composed spack.yaml; empty for a site's own folder, which has one.
-
-    Raises:
-        UserError: a compiler is missing, or Spack finds no solution.
     """
     manifest = manifest or toolchain.manifest.read_text(encoding="utf-8")
     _concretize(spack, toolchain, manifest, log, "--force")
@@ -169,10 +159,6 @@ def build_native(
 
     Args:
         manifest: the composed spack.yaml; empty for a site's own folder, which has one.
-
-    Raises:
-        UserError: the lock does not match, a compiler is missing, Spack finds no solution, a
-            source cannot be fetched, or a build fails.
     """
     workplace, is_kept = _workplace(spack), False
     if toolchain.entry is None or toolchain.lock.exists():
@@ -265,9 +251,6 @@ def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> N
 
 
 def programs_of(view: Path) -> list[Path]:
-    """The ELF executables of a view (`<benchmark>/bin/<program>`) and its libraries, sorted.
-
-    Libraries count, because one is preloaded.
-    """
+    """The ELF programs of a view (`<benchmark>/bin/<program>`) and libraries (one is preloaded)."""
     candidates = sorted({*view.glob("*/bin/*"), *view.glob("*/lib/*.so")})
     return [path for path in candidates if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]

@@ -108,9 +108,6 @@ def chosen_spack(given: Mapping[str, Any], jobs: int, log: Path) -> tuple[Toolch
 
     Args:
         given: `spack` and `toolchains` of the configuration, and the folder `recipes`.
-
-    Raises:
-        UserError: there is no such toolchain, or no Spack, without which nothing else matters.
     """
     section, recipes = given["spack"], Path(given["recipes"])
     entries, where = given["toolchains"], "the system's file"
@@ -119,11 +116,7 @@ def chosen_spack(given: Mapping[str, Any], jobs: int, log: Path) -> tuple[Toolch
 
 
 def find_spack(site: SpackSite, toolchain: Toolchain, log: Path) -> Spack:
-    """The Spack of this site, set up for a toolchain; it is cloned first where there is none yet.
-
-    Raises:
-        UserError: it cannot be cloned, or does not run.
-    """
+    """The Spack of this site, set up for a toolchain, cloned where there is none; or UserError."""
     folder = _checkout(site, "repository", f"spack-{site.release}", site.release, log)
     program = folder / "bin/spack"
     if not program.exists():
@@ -275,11 +268,7 @@ class BuiltPackage(Document, frozen=True):
 
 
 def specs_of(path: Path) -> list[BuiltPackage]:
-    """The packages of a lock file: those asked for and those they need, by name and hash.
-
-    Raises:
-        UserError: it is no lock file.
-    """
+    """The packages of a lock file, by name and hash: those asked for and those they need."""
     lock = read_document(path, SpackLock)
     roots = {root.hash for root in lock.roots}
     packages = [
@@ -302,11 +291,7 @@ def specs_of(path: Path) -> list[BuiltPackage]:
 
 
 def gather_sources(spack: Spack, toolchain: Toolchain, destination: Path, log: Path) -> None:
-    """Lay out a source mirror with all that the lock is built from.
-
-    Raises:
-        UserError: a source cannot be fetched; an older mirror is left as it was.
-    """
+    """Lay out a source mirror for a lock; if that fails an older one stays."""
     part = destination.with_name(f".{destination.name}.part")
     remove(part)
     with tempfile.TemporaryDirectory() as environment:
@@ -317,11 +302,7 @@ def gather_sources(spack: Spack, toolchain: Toolchain, destination: Path, log: P
 
 
 def fetch(spack: Spack, environment: Path, log: Path, *words: str | Path) -> None:
-    """Have a command of Spack fetch the sources of an environment.
-
-    Raises:
-        UserError: with the packages that it could not fetch, or else with its last error.
-    """
+    """Have Spack fetch an environment's sources; UserError says what it could not, or why."""
     try:
         spack.run("--env-dir", environment, *words, log=log)
     except UserError as error:

@@ -138,10 +138,7 @@ def choose_toolchain(
 
     Args:
         entries: `toolchains` of the system's file, which is `where`.
-        needed: whether it is refused if it is not there; else it has its name and no more.
-
-    Raises:
-        UserError: there is none of that name.
+        needed: whether it is refused (UserError) if it is not there; else it has its name alone.
     """
     absent = ""
     if "/" in named:
@@ -185,11 +182,7 @@ def builds_of_study(used: Iterable[Benchmark]) -> dict[str, str]:
 
 
 def read_builds(manifest: Path) -> dict[str, str]:
-    """The same of a spack.yaml that was composed here; empty if there is no such file.
-
-    Raises:
-        UserError: it was not composed here, or changed by hand.
-    """
+    """The same of a spack.yaml, empty if there is no such file; UserError if it is not ours."""
     if not manifest.exists():
         return {}
     try:
@@ -265,10 +258,9 @@ def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int
 def composed_manifest(
     toolchain: Toolchain, builds: Mapping[str, str], release: tuple[int, ...]
 ) -> str:
-    """The spack.yaml of a composed toolchain: these builds, and those it has already.
+    """The spack.yaml of a composed toolchain; empty for a site's own folder.
 
-    So a study takes nothing from a view that another one measures in. Empty for a site's
-    own folder.
+    It has these builds and those before: no study loses the view that it measures in.
     """
     if toolchain.entry is None:
         return ""
@@ -276,11 +268,7 @@ def composed_manifest(
 
 
 def compilers_of(manifest: Path) -> dict[str, str]:
-    """Paths of the compilers of a spack.yaml by language (cc, cxx, f77, fc; or c, cxx, fortran).
-
-    Raises:
-        UserError: it has them in another form than Spack.
-    """
+    """Paths of a spack.yaml's compilers by language (cc, cxx, f77, fc; or c, cxx, fortran)."""
     content = load_yaml(manifest)
     try:
         listed = [entry["compiler"]["paths"] for entry in content["spack"].get("compilers", [])]
@@ -310,11 +298,7 @@ def check_compilers(manifest: Path, toolchain: Toolchain) -> None:
 
 
 def debian_packages(toolchain: Toolchain) -> DebianPackages:
-    """Names of the Debian packages that the toolchain takes for `build` and for `run`.
-
-    Raises:
-        UserError: there is no such list, or a key or name in it is wrong.
-    """
+    """Names of the Debian packages that the toolchain takes; UserError if its list is wrong."""
     if toolchain.entry is not None:
         return toolchain.entry.debian
     where = str(toolchain.debian)
@@ -322,11 +306,7 @@ def debian_packages(toolchain: Toolchain) -> DebianPackages:
 
 
 def installed_packages(toolchain: Toolchain) -> DebianPackages:
-    """The same with the versions that are installed natively (`name=version`).
-
-    Raises:
-        UserError: some are not installed.
-    """
+    """The same with the versions that are here (`name=version`); UserError if some are not."""
     wanted = debian_packages(toolchain)
     build, run = (tuple(installed_versions(names)) for names in (wanted.build, wanted.run))
     present = {package.partition("=")[0] for package in (*build, *run)}
