@@ -1,7 +1,4 @@
-"""What is said of a benchmark without code: its numbers, its parameters, its figures.
-
-It stands in the YAML file of the module's name beside the module.
-"""
+"""What the YAML file beside a benchmark's module says: its numbers, parameters, figures."""
 
 from __future__ import annotations
 
@@ -29,10 +26,7 @@ class Metric:
     clock: str = "internal"
 
     def credited(self, work: float) -> Metric:
-        """The number where `work` times the work was done, and only the work is counted.
-
-        A time is what it is; a rate is that of the work over the whole time.
-        """
+        """The number of the work once, where a rate had `work` times the work done."""
         return replace(self, value=self.value / work) if self.better == "higher" else self
 
 
@@ -128,26 +122,22 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         name: file name without its ending.
         quantities: metrics it shows for each case.
-        title: what stands above its panels.
         caption: what is measured, and how it compares with the publication's figure; what
             its marks mean is added by parity.report.texts.
         finding: head of the paragraph about it in the paper, if not the title.
         order: its place among the figures of all benchmarks; equal ones by their names.
         relative: whether values are drawn as deviation from the reference's median in %.
         logarithmic, from_zero: whether the axis of values is logarithmic, or begins at zero.
-        in_rows: whether cases stand below each other, each with its values left and its
-            comparison right, rather than beside each other.
+        in_rows: whether cases stand below each other, values left and comparisons right.
         densities: whether values are drawn as violins, where there are enough.
-        placed: whether it shows only cases that are placed on an allocation (True), or only
-            those that are not (False).
+        placed: whether it shows only cases on an allocation (True), or only others (False).
         levels: what stands above the panels of a factor's level, if not the level.
-        form: what kind of figure it is.
-        table: the table of the analysis of events that it shows, or `events` themselves; where
-            that holds no row of a case, the case is not shown.
+        table: the table of the analysis of events that it shows, or `events` themselves; cases
+            without a row in it are not shown.
         factor: the factor of two levels that it crosses with the container.
         contrast: what the factor's higher level has over the lower one, in words.
-        along: the parameter, of numbers, that stands below its panels; with it only cases that
-            have it are shown, and in the benchmark's other figures they are not.
+        along: the parameter, of numbers, that stands below its panels; cases that have it are
+            shown here, and in none of the benchmark's other figures.
         scatter: whether coefficients of variation are drawn rather than ratios.
         bars: published bars to mark.
         runtime: the runtime whose arms it is about; without any it shows nothing.
@@ -208,15 +198,11 @@ class Description(Document, frozen=True):
 
 
 def described(module: str, known: Iterable[Quantity] = ()) -> dict[str, Any]:
-    """What the YAML file beside a module says, by the attributes of `Description`.
+    """What the YAML file beside a module says, if there is one, by the attributes of `Description`.
 
     Args:
         module: the module's file.
-        known: quantities that figures may show beside those of the file, by their metrics; they
-            come first among `metrics`.
-
-    Returns:
-        Only what it says; nothing where there is no such file.
+        known: quantities that figures may show as well; they come first among `metrics`.
 
     Raises:
         ValueError: the file is no description.

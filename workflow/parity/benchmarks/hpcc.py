@@ -99,21 +99,17 @@ _CHECKED_SECTIONS = 10
 # it prints that only if it was the one that hpcc had chosen.
 _STREAM_CHECK = r"^(Solution Validates): avg error less than [0-9.e+-]+ on all three arrays$"
 _TABLE_CHECK = r"^(Found) [0-9]+ errors in [0-9]+ locations \(passed\)\.$"
-_CHECKS_OF_RANK_0 = (
-    *((f"{mode}STREAM", _STREAM_CHECK) for mode in ("Star", "Single")),
-    *(
-        (f"{mode}RandomAccess{generator}", _TABLE_CHECK)
-        for mode in ("MPI", "Star", "Single")
-        for generator in ("", "_LCG")
-    ),
-)
+_CHECKS_OF_RANK_0 = {
+    **dict.fromkeys(("StarSTREAM", "SingleSTREAM"), _STREAM_CHECK),
+    **{f"{mode}RandomAccess": _TABLE_CHECK for mode in ("MPI", "Star", "Single")},
+    **{f"{mode}RandomAccess_LCG": _TABLE_CHECK for mode in ("MPI", "Star", "Single")},
+}
 
 
 def process_grid(parameters: Mapping[str, Any]) -> tuple[int, int]:
-    """Rows and columns of the process grid, whose product is the number of ranks.
+    """Rows and columns of the process grid: the study's or, on an allocation, the squarest.
 
-    On an allocation it is as square as the number of ranks allows, with no more rows than
-    columns, as HPL's documentation advises; elsewhere the study says it.
+    It has no more rows than columns, as HPL's documentation advises.
     """
     if "ranks" not in parameters:
         return parameters["p"], parameters["q"]
@@ -133,9 +129,8 @@ def read_values(text: str, parameters: Mapping[str, Any]) -> dict[str, float]:
 
     Raises:
         Refused: not one whole run of hpcc (`truncated`, `unparsable`, `several-runs`), a
-            check failed (`residual-failed`, `validation-failed`), another problem than the
-            one asked for was solved (`wrong-size`), or the summary says something else
-            than the sections (`contradictory`).
+            check failed (`residual-failed`, `validation-failed`), it was another problem
+            (`wrong-size`), or summary and sections differ (`contradictory`).
     """
     require_complete(text, "HPC Challenge Benchmark", _END)
     sections = Said(_sections(text))
@@ -143,26 +138,20 @@ def read_values(text: str, parameters: Mapping[str, Any]) -> dict[str, float]:
     summary = Said((key, value) for key, _, value in lines)
     (rows, columns), order = process_grid(parameters), parameters["n"]
     summary.require(
-        {
-            "CommWorldProcs": rows * columns,
-            "HPL_nprow": rows,
-            "HPL_npcol": columns,
-            "HPL_N": order,
-            "HPL_NB": parameters["nb"],
-        }
+        {"CommWorldProcs": rows * columns, "HPL_nprow": rows, "HPL_npcol": columns}
+        | {"HPL_N": order, "HPL_NB": parameters["nb"]}
     )
-    _require_residuals(text)
-    _require_validations(text, sections, summary)
+    _require_passed(text, sections, summary)
     # HPL's own formula: 2/3 n³ + 3/2 n².
     operations = Printed((2 / 3 * order**3 + 3 / 2 * order**2) / 1e12)
     done = summary.printed("HPL_Tflops") * summary.printed("HPL_time")
     require_agreement(done, operations, "HPL's rate times time, and its operations")
     values = {}
     for number in _NUMBERS + (_NUMBERS_BETWEEN_RANKS if rows * columns > 1 else ()):
-        value, key = summary.printed(number.key), number.key
+        key = number.key
         there = printed(search_text(number.pattern, sections[number.section], key), key)
         both = f"{key} in the summary and in its section"
-        require_agreement(value, there * Printed(number.unit), both)
+        require_agreement(summary.printed(key), there * Printed(number.unit), both)
         values[number.metric] = summary.positive(key) * number.factor
     return values
 
@@ -184,21 +173,17 @@ def _lines(pattern: str, text: str) -> list[str]:
     return re.findall(rf"\n{pattern}", f"\n{text}", re.MULTILINE)
 
 
-def _require_residuals(text: str) -> None:
-    """The residuals of HPL and of PTRANS, which print and count theirs in the same way."""
+def _require_passed(text: str, sections: Said, summary: Said) -> None:
+    """The residuals of HPL and PTRANS, hpcc's verdict, and the checks of all ranks."""
     outcomes = _lines(r"\|\|Ax-b\|\|_oo/.* \.{6} (\w+)$", text)
     failed = _lines(r" +([0-9]+) tests completed and failed residual checks", text)
     if len(outcomes) != 1 or len(failed) != 2:
         raise Refused("unparsable", "the residual checks of HPL or PTRANS are missing")
     if any(outcome != "PASSED" for outcome in outcomes) or any(count != "0" for count in failed):
         raise Refused("residual-failed", "a residual of HPL or PTRANS is above its threshold")
-
-
-def _require_validations(text: str, sections: Said, summary: Said) -> None:
-    """The verdict of hpcc, the checks that rank 0 prints, and the errors that ranks count."""
     if summary["Success"] != "1":
         raise Refused("validation-failed", "hpcc says that it did not succeed")
-    for name, passed in _CHECKS_OF_RANK_0:
+    for name, passed in _CHECKS_OF_RANK_0.items():
         section = sections[name]
         here = not name.startswith("Single") or "\nNode selected 0\n" in section
         times = len(re.findall(passed, section, re.MULTILINE))
@@ -212,9 +197,8 @@ def _require_validations(text: str, sections: Said, summary: Said) -> None:
 class HpcChallenge(Benchmark):
     """hpcc of the University of Tennessee, with Debian's Open MPI and OpenBLAS.
 
-    On an allocation the site's launcher starts each rank in a container of its own.
-    Without one there is a single node, and the launcher runs inside of the arm, in all
-    arms alike.
+    On an allocation the site's launcher starts each rank in a container of its own; without one
+    the launcher runs inside of the arm.
     """
 
     packages = ("hpcc", "openmpi-bin", "libopenblas0-pthread")
@@ -244,10 +228,7 @@ class HpcChallenge(Benchmark):
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
-        """All numbers of hpcc's summary; valid if each of its own checks passed.
-
-        On an allocation its ranks must have been one world, too, as MPI itself says.
-        """
+        """All numbers of hpcc's summary; valid if each of its own checks passed."""
         if "ranks" in outputs.parameters:
             openmpi.require_one_world(outputs)
         return self.measured(read_values(outputs.files.get(OUTPUT, ""), outputs.parameters))

@@ -52,7 +52,6 @@ def unofficial(seconds: float, used: float, memory: float) -> str:
     """Why a result is not official, in one sentence; empty if nothing forbids it.
 
     Args:
-        seconds: of the timed phase.
         used: bytes of HPCG's data on all nodes together.
         memory: bytes of all nodes together; 0 if that is not known.
     """
@@ -95,11 +94,9 @@ class Hpcg(Benchmark):
         said = Said((key, value) for key, _, value in lines)
         edges = (f"Local Domain Dimensions::{edge}" for edge in ("nx", "ny", "nz"))
         said.require(
-            {
-                "Machine Summary::Distributed Processes": asked["ranks"],
-                "Machine Summary::Threads per processes": 1,
-                **dict.fromkeys(edges, asked["n"]),
-            }
+            {"Machine Summary::Distributed Processes": asked["ranks"]}
+            | {"Machine Summary::Threads per processes": 1}
+            | dict.fromkeys(edges, asked["n"])
         )
         _require_passed(said)
         _require_consistent(said, asked["n"] ** 3 * asked["ranks"])
@@ -122,10 +119,6 @@ def _require_passed(said: Said) -> None:
     """Refuse a run that HPCG calls invalid, or one of whose checks did not pass.
 
     HPCG asks whether a departure from symmetry is above 1, and what is not a number is not.
-
-    Raises:
-        Refused: `convergence-failed`, `symmetry-failed`, `residual-failed`, or
-            `validation-failed` if HPCG does not say which.
     """
     for check, reason in _CHECKS:
         if (outcome := said[f"{check}::Result"]) != "PASSED":
@@ -143,9 +136,6 @@ def _require_consistent(said: Said, equations: int) -> None:
 
     Source: the sources of HPCG 3.1, ReportResults.cpp. The rating counts a tenth of the
     times of setup and optimisation once for each set of iterations, beside the time of all.
-
-    Raises:
-        Refused: two of them are further apart than their digits allow (`contradictory`).
     """
     number = said.printed
     time, giga, tenth = number(_TIME), Printed(1e-9), Printed(0.1)

@@ -38,10 +38,7 @@ class HplCopies(Benchmark):
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
-        """Sum and least of the copies' rates; valid if each passed its own checks.
-
-        The CPU time is the copies' own, as the kernel under them counts it.
-        """
+        """Sum and least of the copies' rates; valid if each passed its own checks."""
         ranks, files = range(outputs.parameters["ranks"]), Said(outputs.files.items())
         asked = {**outputs.parameters, "ranks": 1}
         rates = [read_values(files[f"hpccoutf-{rank}.txt"], asked)["hpl"] for rank in ranks]

@@ -1,7 +1,6 @@
 """Imports: a Python program of 5,000 files in its image, which is what users wait for at a start.
 
-Each module is looked for, asked about and read: with few bytes and many questions, so it is the
-image's format that is seen: a directory, SquashFS, SIF, an overlay.
+Few bytes and many questions are read, so it is the image's format that is seen.
 """
 
 from __future__ import annotations

@@ -28,10 +28,8 @@ _KIB, _MIB = 2**10, 2**20
 class Ior(Benchmark):
     """Each rank writes a block, in transfers of equal size, and reads another rank's.
 
-    What was written is flushed to the disk (`-e`) within the timed write, then read back
-    and compared (`-W`), which is not timed. IOR could also compare what it reads in the
-    timed read (`-R`), but then the rate is that of the comparison, too. With buffers the
-    file is in memory when it is read, so the reading rate is that of the page cache.
+    What was written is flushed to the disk (`-e`) within the timed write, then read back and
+    compared (`-W`), which is not timed, as a comparison in the timed read (`-R`) would be.
     """
 
     spack_packages = (SpackPackage("ior", "4.0.0"),)

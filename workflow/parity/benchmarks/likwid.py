@@ -1,14 +1,7 @@
 """likwid-bench: memory bandwidth by kernel, with a working set larger than the cache.
 
-Its kernels, by what they do and by the names others use:
-
-    copy     a[i] = b[i]                STREAM copy
-    stream   a[i] = b[i] * s + c[i]     STREAM triad
-    triad    a[i] = b[i] * c[i] + d[i]  Schönauer's vector triad, not STREAM's
-
-Bandwidth counts each load and each store once; the line that a store may have to read
-first is not counted, as in STREAM. The program spends about a second on measuring
-the clock, and touches all of its memory, before its own clock starts.
+Its `stream` is STREAM's triad, and its `triad` Schönauer's vector triad. Each load and each store
+counts once, as in STREAM; the line that a store may have to read first does not.
 """
 
 from __future__ import annotations
@@ -22,10 +15,9 @@ from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Progr
 from parity.benchmarks.reading import Layout, Printed, Refused, never_raises, require_agreement
 from parity.core.errors import UserError
 
-# Streams and threads share the working set in whole elements, four at a time, in all
-# kernels (2, 3 or 4 streams of 8-byte numbers) if it is a multiple of 384 bytes for
-# each thread; likwid takes units of 1000 bytes. Otherwise likwid rounds by itself,
-# differently for each kernel.
+# Streams (2, 3 or 4 of 8-byte numbers) and threads share the working set in whole elements, four at
+# a time, if it is a multiple of 384 bytes for each thread; likwid takes units of 1000 bytes.
+# Otherwise likwid rounds by itself, differently for each kernel.
 _KILOBYTES_PER_THREAD = math.lcm(384, 1000) // 1000
 _LAYOUT = Layout(
     "LIKWID MICRO BENCHMARK",
@@ -97,21 +89,12 @@ class LikwidBench(Benchmark):
             return ""
 
     def read(self, outputs: Outputs) -> dict[str, float]:
-        """Bandwidth in GB/s and time in s.
-
-        Raises:
-            Refused: a line is missing, kernel, size, iterations or threads are not those
-                that were asked for, or rate and time contradict each other.
-        """
+        """Bandwidth in GB/s and time in s; `Refused` if they are not of what was asked for."""
         said, asked = _LAYOUT.read(outputs.stdout), outputs.parameters
         size, iterations = _bytes_asked_for(outputs.command), asked["iterations"]
         said.require(
-            {
-                "Test": self.kernel(asked),
-                "threads": asked["threads"],
-                "Iterations per thread": iterations,
-                "Size (Byte)": size,
-            }
+            {"Test": self.kernel(asked), "threads": asked["threads"]}
+            | {"Iterations per thread": iterations, "Size (Byte)": size}
         )
         # Each iteration goes once through the working set of all threads.
         moved = said.printed("bandwidth") * said.printed("time")

@@ -1,19 +1,8 @@
-"""Memory: what the node and the program use while a bandwidth kernel runs.
+"""Memory: what the node and the program use while a bandwidth kernel runs (Torrez 2019, IV-D).
 
-Torrez et al. 2019, section IV-D, look at the node as a whole (MemTotal minus MemFree)
-and at the program's private memory as `pmap` counts it, and leave out samples below
-40 GiB, a number that fits their program and their nodes. Our rule for the same purpose
-fits any: a sample counts if the program's private dirty memory is then at least 95 %
-of its largest value in that run. So neither start nor end of the program counts, nor
-the time in which it fills its arrays.
-
-Pages on the kernel's per-CPU free lists are free, but MemFree leaves them out, and since
-Linux 6.7 (2024) those lists keep hundreds of MiB of what a program before has given
-back: with 2 CPUs and Linux 6.18 an increment of 1054 MiB looked like anything from 0 to
-870. So the node's use is MemTotal minus MemFree minus those lists; the increment as it
-was published is kept beside it.
-
-Sampling happens beside the program, so its speed here is compared with nothing.
+The node's use is MemTotal minus MemFree, which leaves out pages on the kernel's per-CPU free lists:
+since Linux 6.7 hundreds of MiB that a program before gave back. They are subtracted, too; the
+increment as it was published is kept beside it.
 """
 
 from __future__ import annotations
@@ -36,15 +25,18 @@ Sample = Mapping[str, Any]
 
 
 def plateau(samples: Sequence[Sample]) -> tuple[list[Sample], list[Sample]]:
-    """The samples taken while the program is at its full size, after the module's rule.
+    """The samples of the node, and of the program, while the program is at its full size.
 
-    Returns:
-        Samples of the node, and samples of the program, at those moments.
+    A sample counts if the program's private dirty memory is then at least `FULL_SIZE` of its
+    largest value: neither its start, nor the filling of its arrays, nor its end. The publication
+    leaves out samples below 40 GiB, which fits its program and nodes.
 
     Raises:
         Refused: a sample does not tell what it should, or is there twice.
     """
-    taken = [(_seconds(row), row.get("process"), row.get("pid")) for row in samples]
+    taken = [
+        (number(row, "seconds", -math.inf), row.get("process"), row.get("pid")) for row in samples
+    ]
     if len(taken) != len(set(map(repr, taken))):
         raise Refused("several-runs", "the same moment is sampled more than once")
     programs = [
@@ -61,11 +53,7 @@ def plateau(samples: Sequence[Sample]) -> tuple[list[Sample], list[Sample]]:
 
 
 def number(row: Sample, key: str, least: float = 0.0) -> float:
-    """A number of a sample.
-
-    Raises:
-        Refused: it is not there, or null, or not a finite number of `least` at least.
-    """
+    """A number of a sample; `Refused` unless it is finite and of `least` at least."""
     value = row.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise Refused("unparsable", f"a sample does not tell {key}")
@@ -74,22 +62,16 @@ def number(row: Sample, key: str, least: float = 0.0) -> float:
     return value
 
 
-def _seconds(row: Sample) -> float:
-    """When a sample was taken, since the program's start."""
-    return number(row, "seconds", -math.inf)
-
-
 def node_in_use(row: Sample) -> float:
     """Bytes of the node's memory that are neither free nor on a per-CPU free list."""
     return number(row, "node_used") - number(row, "node_free_per_cpu")
 
 
 class Memory(LikwidBench):
-    """Memory of the node and of the program, sampled in runs of their own.
+    """Memory of the node and of the program, sampled in runs whose speed is compared with nothing.
 
-    The program's private memory is compared by ratio. The node's numbers hold all
-    that runs on it, so they are compared by difference: the increment is what program
-    and runtime together added to what the node used just before.
+    The program's private memory is compared by ratio. The node's numbers hold all that runs on
+    it, so they are compared by difference: the increment is what the run added.
     """
 
     # No `work`: more passes take no more memory.
@@ -107,10 +89,7 @@ class Memory(LikwidBench):
         return replace(program, sample_seconds=seconds, sample_processes=("likwid-bench",))
 
     def timed_seconds(self, outputs: Outputs) -> float:
-        """The program's own time for its passes, of a run with too few samples, too.
-
-        The wall clock holds its calibration and the filling of its arrays, which stay.
-        """
+        """The program's own time for its passes, of a run with too few samples, too."""
         try:
             return self.read(outputs)["time"]
         except Refused:
@@ -121,7 +100,8 @@ class Memory(LikwidBench):
         """Medians in MiB; valid if the program did its work and enough samples count."""
         self.read(outputs)
         samples = outputs.samples
-        before = [row for row in samples if not row.get("process") and _seconds(row) < 0]
+        node = [row for row in samples if not row.get("process")]
+        before = [row for row in node if number(row, "seconds", -math.inf) < 0]
         if not before:
             raise Refused("no-background", "no sample of the node from before the program's start")
         node, programs = plateau(samples)

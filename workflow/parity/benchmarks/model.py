@@ -25,8 +25,7 @@ class Counted(NamedTuple):
         metrics_of: the metrics of a run by its evidence and its parameters.
         parameters: JSON schema of what cases on allocations may ask for, without a default.
         placed: what may be counted of any benchmark on allocations.
-        in_words: a level of those parameters, such as `era_2015`, as people write it; as it is if
-            it is none of them.
+        in_words: a level of those parameters, such as `era_2015`, as people write it.
         mark: a text in the evidence of runs that moved anything; empty where none is counted.
         moved: what such a run moved, per GiB of its files: `<way> <part>` in bytes, and `DISK`
             (`parity.benchmarks.moved`).
@@ -124,26 +123,21 @@ class Program:
 
     Attributes:
         argv: absolute path and arguments.
-        cpus: the logical CPUs that it is bound to. Of a program with ranks the CPUs of
-            each node: rank r is bound to the one at r modulo their number, so that the
-            ranks of a node have one each (and nodes that share a machine do not crowd
-            on its first).
+        cpus: the logical CPUs that it is bound to; rank r is bound to the one of its node at r
+            modulo their number, so that nodes that share a machine do not crowd on its first.
         environment: variables it needs beyond the runner's fixed ones.
         files: text files to write into the working directory before the start.
-        collect: files of the working directory to keep afterwards, verbatim; names, or
-            patterns with `*` where a program makes its file's name up.
+        collect: files of the working directory to keep afterwards, verbatim; or patterns with `*`.
         repetitions: how often it is started and timed in one run (start-up only).
-        then: command lines that are started one after the other when `argv` has ended, each as
-            it was, and as much of the run; only of a program that is started once, without ranks.
-        check: a command line that is started last, in the same place; it only says by how it ends
-            whether what the others did was right, so it is no part of what is measured.
+        then: command lines that are started and timed one after the other when `argv` has ended;
+            only of a program that is started once, without ranks.
+        check: a command line that is started last, in the same place, and not measured: by how it
+            ends it says whether what the others did was right.
         drop_caches: empty the page cache before each start (needs root).
-        sample_seconds: sample memory at this interval while it runs; 0 for never,
-            and then nothing of ours runs beside the program.
+        sample_seconds: sample memory at this interval while it runs; 0 for never.
         sample_processes: process names whose memory is sampled.
-        ranks: how many processes the site's MPI launcher starts, each in a container of
-            its own; 0 for a program that the runner itself starts once. Each finds its
-            number in PARITY_RANK.
+        ranks: how many processes the site's MPI launcher starts, each in a container of its own
+            with its number in PARITY_RANK; 0 for a program that the runner itself starts once.
         nodes: over how many nodes they are spread, equally and in blocks. Files are
             written and collected on the first, where rank 0 runs.
         containers: over how many containers the ranks of each node are spread in blocks, as if
@@ -152,7 +146,7 @@ class Program:
         as_given: whether its words are started alone, in the folder and with the variables of who
             measures: bound by nobody, and without the witness of where they run.
         least_free_bytes: what must be free where it works before anything is started.
-        beside: what an extension has beside it, in words of its own; nothing for most.
+        beside: what an extension has beside it.
     """
 
     argv: tuple[str, ...]
@@ -180,15 +174,13 @@ class Outputs:
     """What a run left, as the parsers see it: text and clocks, no paths.
 
     Attributes:
-        stdout, stderr: verbatim text.
         files: the collected files by name; one that is no text as `core.files.as_text` has it.
         wall_seconds: outer monotonic clock of each start, in order of time.
         cpu_seconds: CPU time of all starts, with the processes that they waited for; 0 where it
             is not known.
         samples: memory samples (the table in records/tables.yaml), bytes and seconds.
         parameters: the case's parameters and factor levels from the plan.
-        command: the exact command line of the (last) start, from the record: what
-            was asked for is checked against what the program says it did.
+        command: the exact command line of the (last) start, from the record.
         last_level_cache, memory: of the first node, in bytes; 0 where it is not known.
         limit: what its control group has to say of its CPU limit, where its arm has one.
     """
@@ -226,8 +218,8 @@ class Parsed:
 class Benchmark(ABC):
     """One benchmark. A module of this package exports `BENCHMARK: Benchmark`.
 
-    What is data stands in the YAML file of the module's name beside it: `Description` says which
-    of these attributes; its metrics and parameters come after those that a class inherits.
+    What is data (`Description`) stands in the YAML file of the module's name beside it; metrics
+    and parameters of that file come after those that a class inherits.
 
     Attributes:
         name: its name in studies, `[a-z0-9-]+`.
@@ -243,26 +235,22 @@ class Benchmark(ABC):
         factors: the factors it knows and their allowed levels, e.g. {"kernel": ("copy",)}.
         parameters: JSON schema of each parameter, with a `description` and a `default`; with
             `chooses_size` where all that it does is seen in the `size` of a run.
-        allocations: whether it runs on allocations of nodes and ranks that the study
-            lists: never (empty), `optional` or `required`. If it does, its parameters
-            hold the integers `nodes` and `ranks` (in all).
+        allocations: whether it runs on allocations of nodes and ranks that the study lists (empty,
+            `optional`, `required`); its parameters then hold `nodes` and `ranks` (in all).
         work: the parameter that its work is proportional to, in whole units; empty if there
             is none. Its numbers of which more is better are rates of that work.
-        sized_by: the integer parameter that the length of its timed section is proportional
-            to; empty if there is none. It may be no `work`: what its metrics say may be the
-            same for any amount of it.
+        sized_by: the integer parameter that the length of its timed section is proportional to.
         target_seconds: the shortest timed section that means something, where it is `sized_by`
             a parameter; a pilot finds the amount for it (`measure/pilot.py`).
         timed: its metric in seconds that tells the timed section; empty if none does.
-        starts_ranks_inside: whether it runs on an allocation of one node where the site has
-            no launcher: its ranks are then started inside of the arm.
+        starts_ranks_inside: whether its ranks are started inside of the arm where the site has no
+            launcher, on one node.
         metrics: all that its parser gives, in the order in which it gives them.
-        primary: those that are compared between arms, per level or not.
-        differences: those of `primary` that are compared by their difference in their
-            own unit, because a ratio of them would say nothing; all others by ratio.
+        primary: those that are compared between arms.
+        differences: those of `primary` that are compared by their difference in their own unit
+            and not by ratio.
         message_sizes: size in bytes by metric, of those that are the seconds of a message one way.
-        figures: what the figures show that it brings; without any, a figure shows the
-            values and comparisons of each case and primary metric.
+        figures: what its figures show; without any, one shows each case and primary metric.
         spelt: factor levels that people write otherwise than studies do, e.g. {"tcp": "TCP"}.
         note: a caveat that the paper prints beside its parameters; empty for none.
     """
@@ -293,7 +281,6 @@ class Benchmark(ABC):
     note: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        """Take what the YAML file beside the class's module says."""
         super().__init_subclass__()
         said = described(inspect.getfile(cls), cls.metrics)
         said["parameters"] = {**cls.parameters, **said.get("parameters", {})}
@@ -306,10 +293,7 @@ class Benchmark(ABC):
         return {**self.parameters, **(placed_parameters() if self.allocations else {})}
 
     def provided_by(self, provider: str) -> Benchmark:
-        """The same benchmark as a provider installs it: `system`, `spack` or `spack-<toolchain>`.
-
-        One that only the distribution has is the same for all.
-        """
+        """The same benchmark of a provider: `system`, `spack` or `spack-<toolchain>`."""
         return programs.in_toolchain(self, provider)
 
     def probe(self) -> Availability:
@@ -322,9 +306,9 @@ class Benchmark(ABC):
         return programs.all_compiled(compiled) if compiled and presence.available else presence
 
     def size(self, command: Sequence[str]) -> str:
-        """How large a work it chose by the node, as a run's command line tells it.
+        """How large a work it chose by the node, as a command line tells it; empty if it did not.
 
-        Runs of other sizes are other problems. Empty if its parameters say all.
+        Runs of other sizes are other problems.
         """
         return ""
 
@@ -339,7 +323,7 @@ class Benchmark(ABC):
         return type(self).events is not Benchmark.events
 
     def events(self, outputs: Outputs) -> Any:
-        """What a valid run wrote down one by one; None of a benchmark that does not.
+        """What a valid run wrote down one by one, if its benchmark does.
 
         Returns:
             A structured array in order of time, with the fields `start` and `length` in ns.

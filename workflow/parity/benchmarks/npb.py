@@ -24,16 +24,13 @@ from parity.core.spack_paths import TOOLCHAIN
 _DESCRIBED = described(__file__)
 KERNELS: tuple[str, ...] = _DESCRIBED["factors"]["kernel"]
 CLASSES: tuple[str, ...] = tuple(_DESCRIBED["parameters"]["class"]["enum"])
+_WORDS = ("Verification", "Class", "Total processes", "Mop/s total", "Mop/s/process")
 _LINES = {
     key: rf"^ {pattern} *= +({value}) *$"
     for key, pattern, value in (
-        ("Verification", "Verification", r"\S+"),
-        ("Class", "Class", r"\S+"),
-        ("Total processes", "Total processes", r"\S+"),
+        *((key, key, r"\S+") for key in _WORDS),
         # Later releases of 3.4 write the whole word.
         ("Active processes", "Active proc(?:esse)?s", r"\S+"),
-        ("Mop/s total", "Mop/s total", r"\S+"),
-        ("Mop/s/process", "Mop/s/process", r"\S+"),
         ("time", "Time in seconds", r"[0-9]+\.[0-9]{2}"),
         ("Size", "Size", r"[0-9]{1,15}(?: *x *[0-9]{1,5}){0,2}"),
         ("Iterations", "Iterations", r"[0-9]{1,9}"),
@@ -47,11 +44,7 @@ def kernel_path(kernel: str, size: str, toolchain: str = TOOLCHAIN) -> str:
 
 
 def kernel_words(parameters: Mapping[str, Any], toolchain: str) -> tuple[str, ...]:
-    """The command of one rank.
-
-    Raises:
-        UserError: a number of ranks that the kernels cannot divide their grids by.
-    """
+    """The command of one rank; `UserError` where kernels cannot divide their grids by the ranks."""
     ranks = parameters["ranks"]
     if ranks & (ranks - 1):
         raise UserError(
@@ -65,8 +58,7 @@ def kernel_words(parameters: Mapping[str, Any], toolchain: str) -> tuple[str, ..
 def kernel_values(outputs: Outputs) -> dict[str, float]:
     """Rate in Mop/s and time in s of one kernel.
 
-    The time is printed to 10 ms only, which is coarse for the small classes; the rate is
-    printed with more digits, so it is the one that is compared.
+    The time is printed to 10 ms only, so the rate, which has more digits, is compared.
 
     Raises:
         Refused: a line is missing, the kernel says that its result is wrong

@@ -142,7 +142,6 @@ def program(
 
     Args:
         name: of the benchmark, for messages.
-        variables: what the program needs beside Open MPI's own.
 
     Raises:
         UserError: more ranks on a node than CPUs, or several nodes without a launcher.
@@ -186,7 +185,7 @@ def over_containers(
         names: of the containers; they are no names of hosts.
         agent: program that starts `sh -c` with all its words but the first, which is a name, in
             the container of that name; empty to start all ranks on the host, of one name.
-        own_network: whether the containers are on another network than the host's, whose own
+        own_network: whether the containers have another network than the host's, whose
             interfaces may come and go.
     """
     hosts = ",".join(f"{name}:{ranks // len(names)}" for name in names)

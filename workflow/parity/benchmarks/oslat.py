@@ -1,7 +1,7 @@
 """oslat of rt-tests: the question of selfish, asked by a program of others.
 
-It looks at the time stamp counter again and again as selfish does, and counts how long each turn
-took, to a microsecond. So it does not tell when, nor of what is shorter, and it holds no events.
+It counts to a microsecond how long each turn took that looks at the time stamp counter, so it does
+not tell when, nor of what is shorter, and it holds no events.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _turns(said: Said) -> dict[int, int]:
 
 
 def _require_printed(said: Said, turns: Mapping[int, int], text: str) -> None:
-    """Refuse results that are not those that were printed; raises `Refused`."""
+    """Refuse results that are not those that were printed."""
     shown = _LAYOUT.read(text)
     counted = stated_once(_PRINTED.findall(text))
     if {int(length): int(times) for length, times in counted.items() if int(times)} != turns:

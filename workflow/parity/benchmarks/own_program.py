@@ -25,26 +25,31 @@ from parity.core.documents import Document, canonical
 from parity.core.errors import UserError
 
 LONGEST_PATTERN, LONGEST_LINE, MOST_CHARACTERS = 500, 400, 1 << 20
+COMMAND = "command"
+WALL = Quantity("time", "wall-clock time, the container's start included", "s", "lower", "external")
+_WALL_CLOCK = (
+    "No pattern tells a time of {title}, so the wall clock is its metric: starting and ending the"
+    " container is a part of it."
+)
+# A name in braces; doubled braces stand for themselves.
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_-]*)\}")
+# What can be filled in beside factors and parameters.
+PLACES = ("nodes", "ranks", "cpus")
+# What a run does; the rest of a command is how it is read and called.
+_DONE = ("program", "needs", "files", "environment", "cpus", "as_given")
 
 
 def check_pattern(pattern: str, groups: int, where: str) -> None:
-    """Refuse a pattern that is none, is long, or has another number of groups.
-
-    Raises:
-        UserError: with what is allowed.
-    """
+    """Refuse a pattern that is none, is long, or has another number of groups (`UserError`)."""
     if len(pattern) > LONGEST_PATTERN:
-        raise UserError(
-            f"a pattern of {len(pattern)} characters",
-            where=where,
-            allowed=f"at most {LONGEST_PATTERN}",
-        )
+        what = f"a pattern of {len(pattern)} characters"
+        raise UserError(what, where=where, allowed=f"at most {LONGEST_PATTERN}")
     compiled(pattern, groups, where)
 
 
 @cache
 def compiled(pattern: str, groups: int, where: str) -> Any:
-    """A pattern of a user as RE2 runs it: in a time that is linear in the text, whatever it is.
+    """A pattern of a user as RE2 runs it, in a time that is linear in the text.
 
     Python's own engine tries one way after the other, and takes hours for some patterns.
 
@@ -56,7 +61,7 @@ def compiled(pattern: str, groups: int, where: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     try:
-        found = re2.compile(pattern, options)
+        expression = re2.compile(pattern, options)
     except re2.error as error:
         problem = error.args[0].decode() if isinstance(error.args[0], bytes) else error
         raise UserError(
@@ -65,43 +70,26 @@ def compiled(pattern: str, groups: int, where: str) -> Any:
             allowed="one of RE2's, without look-around and back-reference; in single quotes YAML"
             " takes a backslash as it is",
         ) from None
-    if found.groups != groups:
+    if expression.groups != groups:
+        allowed = f"{groups}: the number in parentheses, (?:…) around anything else"
         raise UserError(
-            f"{pattern!r} has {found.groups} groups",
+            f"{pattern!r} has {expression.groups} groups",
             where=where,
-            allowed=f"{groups}: the number in parentheses, (?:…) around anything else"
-            if groups
-            else "none: write (?:…)",
+            allowed=allowed if groups else "none: write (?:…)",
         )
-    return found
+    return expression
 
 
 def matches(pattern: Any, text: str) -> list[Any]:
     """Where a compiled pattern matches first in each line of a text; long lines are cut."""
-    found = (pattern.search(line[:LONGEST_LINE]) for line in text.splitlines())
-    return [match for match in found if match]
-
-
-COMMAND = "command"
-WALL = Quantity("time", "wall-clock time, the container's start included", "s", "lower", "external")
-# A name in braces; doubled braces stand for themselves.
-PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_-]*)\}")
-# What can be filled in beside factors and parameters.
-PLACES = ("nodes", "ranks", "cpus")
-_WALL_CLOCK = (
-    "No pattern tells a time of {title}, so the wall clock is its metric: starting and ending the"
-    " container is a part of it."
-)
-# What a run does; the rest of a command is how it is read and called.
-_DONE = ("program", "needs", "files", "environment", "cpus", "as_given")
+    in_lines = (pattern.search(line[:LONGEST_LINE]) for line in text.splitlines())
+    return [match for match in in_lines if match]
 
 
 class OwnMetric(Document, frozen=True, omit_defaults=True):
     """A number that a program prints: what stands in the one group of its pattern.
 
-    Attributes:
-        may_lack: whether a run without it counts all the same, for its other numbers. No study
-            can say so, only what imports results of others.
+    `may_lack` says that a run without it counts for its other numbers; only imports say so.
     """
 
     name: str
@@ -144,7 +132,7 @@ class Command(Document, frozen=True, omit_defaults=True):
 
 
 class OwnProgram(Benchmark):
-    """The program of a command; it is made by `own_program`, with its own attributes."""
+    """The program of a command; `own_program` makes it, with its own attributes."""
 
     command: ClassVar[Command]
     allocations = "optional"
@@ -155,19 +143,14 @@ class OwnProgram(Benchmark):
         """Whether the native side has all of its files; what runs first must be executable."""
         command = self.command
         mode = {path: os.R_OK for path in command.binaries} | {command.program[0]: os.X_OK}
-        missing = [path for path in mode if not os.access(path, mode[path])]
-        if missing:
+        if missing := [path for path in mode if not os.access(path, mode[path])]:
             remedy = f"apt-get install {' '.join(command.packages)}" if command.packages else ""
             reason = f"not there, or not to be run: {', '.join(missing)}"
             return Availability(False, reason=reason, remedy=remedy)
         return Availability(True, version=package_version(next(iter(command.packages), "")))
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """Its words with all places filled in, on its CPUs or in the ranks of an allocation.
-
-        Raises:
-            UserError: the node has fewer CPUs.
-        """
+        """Its words with all places filled in, on its CPUs or in the ranks of an allocation."""
         command = self.command
         cpus = node.first_cpus(command.cpus or len(node.cpus), f"{self.name}: cpus")
         if command.as_given:
@@ -176,11 +159,10 @@ class OwnProgram(Benchmark):
         known = {"cpus": len(cpus), **parameters}
         argv = tuple(filled_in(word, known) for word in command.program)
         variables = {name: filled_in(text, known) for name, text in command.environment.items()}
+        program = Program(argv, cpus, variables)
         if "ranks" in parameters:
-            made = openmpi.program(argv, parameters, node, self.name, variables)
-        else:
-            made = Program(argv, cpus, variables)
-        return replace(made, files=command.files)
+            program = openmpi.program(argv, parameters, node, self.name, variables)
+        return replace(program, files=command.files)
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
@@ -206,15 +188,15 @@ class OwnProgram(Benchmark):
 
 
 def _number(name: str, metric: OwnMetric, text: str) -> Metric | None:
-    found = matches(compiled(metric.pattern, 1, name), text)
-    if metric.may_lack and not found:
+    stated = matches(compiled(metric.pattern, 1, name), text)
+    if metric.may_lack and not stated:
         return None
-    if len(found) != 1 or found[0][1] is None:
-        raise Refused("unparsable", f"{metric.name}: {len(found)} lines match instead of one")
-    line, end = found[0].string, found[0].end(1)
+    if len(stated) != 1 or stated[0][1] is None:
+        raise Refused("unparsable", f"{metric.name}: {len(stated)} lines match instead of one")
+    line, end = stated[0].string, stated[0].end(1)
     if re.match(r"[,.]\d", line[end:]):
         raise Refused("unparsable", f"{metric.name}: the number goes on: {line[:80]!r}")
-    value = finite(with_a_point(found[0][1], metric.name), metric.name)
+    value = finite(with_a_point(stated[0][1], metric.name), metric.name)
     return Metric(metric.name, value, metric.unit, metric.better)
 
 
@@ -222,10 +204,8 @@ def filled_in(word: str, known: Mapping[str, Any]) -> str:
     """A word with its places filled in; KeyError for one that is not known."""
 
     def value(place: re.Match[str]) -> str:
-        if not place[1]:
-            return place[0][0]
-        found = known[place[1]]
-        return str(found).lower() if isinstance(found, bool) else str(found)
+        level = known[place[1]] if place[1] else place[0][0]
+        return str(level).lower() if isinstance(level, bool) else str(level)
 
     return PLACEHOLDER.sub(value, word)
 
@@ -236,12 +216,7 @@ def own_program(
     factors: Mapping[str, Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Benchmark:
-    """The benchmark of a command.
-
-    Args:
-        factors, parameters: what a study says of them; not known, and not asked for, where it
-            is made from a case.
-    """
+    """The benchmark of a command; a case knows no factors and parameters of the study."""
     return _made(name, *map(canonical, (command, factors or {}, parameters or {})))
 
 
@@ -257,14 +232,9 @@ def _made(name: str, text: str, factors: str, parameters: str) -> Benchmark:
         Quantity(m.name, m.title or m.name.replace("_", " "), m.unit, m.better)
         for m in command.metrics
     ) or (WALL,)
-    said = [] if command.metrics else [_WALL_CLOCK.format(title=command.title)]
-    itself = {
-        COMMAND: {
-            "description": "The program.",
-            "type": "object",
-            "default": msgspec.json.decode(text),
-        }
-    }
+    wall_clock = "" if command.metrics else _WALL_CLOCK.format(title=command.title)
+    default = msgspec.json.decode(text)
+    itself = {COMMAND: {"description": "The program.", "type": "object", "default": default}}
     attributes = {
         "command": command,
         "name": name,
@@ -278,7 +248,7 @@ def _made(name: str, text: str, factors: str, parameters: str) -> Benchmark:
         "primary": tuple(metric.metric for metric in metrics),
         "work": command.work,
         "timed": "" if command.metrics else WALL.metric,
-        "note": " ".join(filter(None, (command.note, *said))),
+        "note": f"{command.note} {wall_clock}".strip(),
     }
     made: Benchmark = type("OwnProgram", (OwnProgram,), attributes)()
     return made
@@ -302,10 +272,7 @@ def said(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def what_runs(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a case without what only reads its output, or says how it is called.
-
-    Who mends a pattern measures nothing again.
-    """
+    """The parameters of a case without what only reads its output, or says how it is called."""
     if COMMAND not in parameters:
         return dict(parameters)
     done = {key: value for key, value in parameters[COMMAND].items() if key in _DONE}

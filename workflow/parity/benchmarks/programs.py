@@ -1,7 +1,7 @@
 """Where programs come from, and whether they are there: our sources, Debian's packages, Spack.
 
-Sources lie beside a benchmark's module. One script compiles them, natively and in the image, so the
-same compiler makes the same bytes; a source may be a script that writes its program.
+One script compiles the sources beside a benchmark's module, natively and in the image, so the same
+compiler makes the same bytes; a source may be a script that writes its program.
 """
 
 from __future__ import annotations
@@ -34,17 +34,15 @@ def compiled_path(source: str) -> str:
 
 
 def compiler_packages(sources: Sequence[str]) -> tuple[str, ...]:
-    """Debian packages that compile sources, natively and in a stage that no image keeps.
-
-    A source says by what it includes whether it needs MPI; the script goes by the same line.
-    """
+    """Debian packages that compile sources, natively and in a stage that no image keeps."""
+    # The script goes by the same line.
     texts = [SCRIPT.with_name(name).read_text(encoding="utf-8") for name in sources]
     mpi = any("\n#include <mpi.h>\n" in text for text in texts)
     return (*(("gcc", "libc6-dev") if sources else ()), *(("libopenmpi-dev",) if mpi else ()))
 
 
 def source_paths(sources: Sequence[str]) -> list[Path]:
-    """The sources of that name, if there are any, with what all of them include and the script."""
+    """The sources, if there are any, with what all of them include and the script."""
     return [SCRIPT, HEADER, *(SCRIPT.with_name(name) for name in sources)] if sources else []
 
 
@@ -57,11 +55,9 @@ def all_compiled(binaries: Sequence[str]) -> Availability:
 
 
 def installed(binaries: Sequence[str], packages: Sequence[str]) -> Availability:
-    """Whether all `binaries` can be run here.
+    """Whether all `binaries` can be run here, and the version of the first of `packages`.
 
-    Returns:
-        The version of the first of `packages` that the package manager knows; it is
-        empty where there is no dpkg, which is no reason not to run.
+    Where there is no dpkg it is empty, which is no reason not to run.
     """
     remedy = f"apt-get install {' '.join(packages)}"
     return _absent("installed", binaries, os.X_OK, remedy) or Availability(
@@ -77,14 +73,11 @@ def _absent(how: str, paths: Sequence[str], mode: int, remedy: str) -> Availabil
 
 
 def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str]]:
-    """Programs that are not what their Debian package brought.
+    """Programs that are not what their Debian package brought, with both MD5 sums by path.
 
     Args:
-        paths: absolute paths; links are followed. What no package brought is passed over.
+        paths: absolute; links are followed. What no package brought is passed over.
         dpkg: where dpkg keeps the MD5 sums of all packages' files.
-
-    Returns:
-        By path: the MD5 sum that the package has, and the one that was found.
     """
     real_paths = {path: Path(path).resolve() for path in paths}
     packages = packages_of(real_paths.values())
@@ -103,14 +96,11 @@ def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str
 
 
 def packages_of(paths: Iterable[Path]) -> dict[str, list[str]]:
-    """The Debian packages that brought each file, by its path; nothing where there is no dpkg.
-
-    All files are asked for at once: dpkg reads all of its lists for each question.
-    """
+    """The Debian packages that brought each file, by its path; nothing where there is no dpkg."""
     packages: dict[str, list[str]] = {str(path): [] for path in paths}
     if not packages or not is_installed("dpkg-query"):
         return {}
-    # Its status is 1 if there is any file that it does not know.
+    # One question for all, since dpkg reads all of its lists; status 1 if a file is unknown.
     words = ["dpkg-query", "--search", *packages]
     answer = subprocess.run(words, capture_output=True, text=True, check=False).stdout
     for line in answer.splitlines():
@@ -130,14 +120,10 @@ def package_version(package: str) -> str:
 class SpackPackage:
     """One build of a package of Spack's repository, or of envs/spack/repo.
 
-    The view that programs are called in has the same path natively and in every image, and a
-    folder for each build, so that several builds of one package fit beside each other.
-
     Attributes:
-        name: Spack's own name of it.
         version: the pinned version; `git.<commit>=<version>` where a release has no archive.
         variants: variants and flags as in a spec, such as `+openmp`; empty for none.
-        folder: its folder in the view; the package's name if empty.
+        folder: its folder in the view, of which each build has one; the package's name if empty.
     """
 
     name: str
@@ -179,12 +165,7 @@ def in_toolchain(benchmark: Benchmark, provider: str) -> Benchmark:
 
 
 def built_by_spack(files: Sequence[str], packages: Sequence[SpackPackage]) -> Availability:
-    """Whether all `files` are there, built by Spack.
-
-    Returns:
-        As the version the folder of the first one's build, which Spack names after
-        package, version and hash.
-    """
+    """Whether all `files` are there, built by Spack; as version the first one's folder."""
     missing = [path for path in files if not os.access(path, os.R_OK)]
     if not missing:
         return Availability(True, version=Path(files[0]).resolve().parents[1].name)

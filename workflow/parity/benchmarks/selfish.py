@@ -1,9 +1,7 @@
 """Selfish: when, and for how long, a program that only looks at the clock is kept from it.
 
-Levy and Ferreira (SAND2021-6125 C) measured with a program of their laboratory that is not
-published. This is our own (selfish.c): a tight loop over the time stamp counter that writes each
-detour down with its start and length, and the fixed work quantum (FWQ) as a second look at the
-same. Gaps of less than a threshold are the loop's own.
+Our own program (selfish.c; that of Levy and Ferreira, SAND2021-6125 C, is not published): a tight
+loop over the time stamp counter writes down its detours; fixed work quanta (FWQ) are a second look.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from typing import Any, ClassVar
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, never_raises, require_equal
-from parity.core.files import as_bytes
 
 SOURCE = "selfish.c"
 TRACE = "selfish.trace"
@@ -58,15 +55,10 @@ class Selfish(Benchmark):
 
 
 def _trace(outputs: Outputs) -> Any:
-    """The trace of a run; raises `Refused`."""
     # Whoever measures reads no trace, and numpy takes longer to load than a program to start.
-    from parity.benchmarks.traces import read_trace
+    from parity.benchmarks.traces import bytes_of, read_trace
 
-    try:
-        content = as_bytes(outputs.files.get(TRACE, ""))
-    except ValueError:
-        raise Refused("unparsable", "the run left no trace") from None
-    return read_trace(content)
+    return read_trace(bytes_of(outputs.files, TRACE, "trace"))
 
 
 def quantiles_of(lengths: Any) -> dict[str, float]:
@@ -105,8 +97,7 @@ def _require_asked(trace: Any, outputs: Outputs) -> None:
 def _of_limit(trace: Any) -> dict[str, float]:
     """The CPU quota that was there inside, if there was one.
 
-    A loop that is never idle comes to any of less than a CPU. Where it never did, it shows nothing
-    of it: the limit was not in force, or, by the loop's CPU time, others took the CPU first.
+    A loop that is never idle comes to any of less than a CPU, unless others take the CPU first.
     """
     if trace.quota_us <= 0 or not trace.period_us:
         return {}
@@ -125,7 +116,6 @@ def _of_limit(trace: Any) -> dict[str, float]:
 def _of_sharing(trace: Any) -> dict[str, float]:
     """What quotas and others took of a CPU; what a trace of version 1 does not tell is left out.
 
-    The kernel counts how often a quota stopped it, so these detours are known from all others.
     Detours of 0.5 to 2 ms are regular if the times from one to the next vary by less than half
     their mean; those that come at random vary by the whole of it.
     """

@@ -1,9 +1,8 @@
 """Selfish beside a program that reads the image: what serving its files costs who computes.
 
-A mounted image has its files served by the kernel, or by a program in user space that takes
-CPU time of its own whenever something is read. Here selfish (selfish.py) runs while, in the
-same container and on all other CPUs, another program does nothing or reads /usr again and
-again past the page cache (reading.c). The latter is selfish's parent, so it ends with it.
+A mounted image has its files served by the kernel, or by a program that takes CPU time of its own.
+Beside selfish, on all other CPUs of the same container, another program does nothing or reads /usr
+again and again past the page cache (reading.c); it is selfish's parent, so it ends with it.
 """
 
 from __future__ import annotations
@@ -32,11 +31,7 @@ class SelfishReading(Selfish):
     binaries = (*Selfish.binaries, compiled_path(READING))
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """Selfish on the last CPU, and what reads on all others.
-
-        Raises:
-            UserError: there is no other CPU.
-        """
+        """Selfish on the last CPU, and what reads on all others."""
         node.first_cpus(2, f"{self.name}: the CPUs of selfish and of the reader")
         program = super().program({**parameters, **_MODE}, node)
         others = ",".join(map(str, node.cpus[:-1]))
@@ -49,7 +44,7 @@ class SelfishReading(Selfish):
         """What selfish saw, how much was read, and the CPU time of all others of the run.
 
         Those are the runtime's own processes and what serves the files, as far as the run waits
-        for them: a daemon that goes on after it is not among them.
+        for them, so no daemon that goes on.
         """
         parsed = super().parse(replace(outputs, parameters={**outputs.parameters, **_MODE}))
         if not parsed.valid:

@@ -14,8 +14,7 @@ from parity.benchmarks.reading import Refused, never_raises
 class StartUp(Benchmark):
     """What a runtime needs before and after the program: create, mount, start, take down.
 
-    A cold start has an empty page cache, so it reads runtime, image and program from
-    the disk; a warm one finds them in memory. Measured by the runner's clock alone.
+    A cold start has an empty page cache; a warm one finds runtime, image and program in memory.
     """
 
     packages = ("coreutils",)
@@ -31,7 +30,7 @@ class StartUp(Benchmark):
         )
 
     def timed_seconds(self, outputs: Outputs) -> float:
-        """All of each start: that is what is timed."""
+        """All of each start."""
         return sum(outputs.wall_seconds)
 
     @never_raises

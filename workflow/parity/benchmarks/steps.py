@@ -1,8 +1,7 @@
 """Steps: what a program of bulk-synchronous steps loses to whatever holds any of its ranks up.
 
-All ranks do the same work and wait for the last one (steps.c), so a step takes as long as the
-slowest rank. How noise grows with ranks is derived from detours (`selfish`) by a model; this is
-the loop that the model is of, with as many ranks as there are.
+All ranks do the same work and wait for the last one (steps.c). A model derives from detours
+(`selfish`) how noise grows with ranks; this is the loop that the model is of.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Progr
 from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, never_raises, require_equal
 from parity.benchmarks.selfish import NOT_LOCKED
-from parity.core.files import as_bytes
 
 SOURCE = "steps.c"
 FILE = "steps.bin"
@@ -35,11 +33,7 @@ class Steps(Benchmark):
     starts_ranks_inside = True
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The ranks of an allocation; without one a single rank on the last CPU.
-
-        Raises:
-            UserError: more ranks on a node than CPUs, or several nodes without a launcher.
-        """
+        """The ranks of an allocation; without one a single rank on the last CPU."""
         asked = [str(parameters[name]) for name in ("steps", "work_us", "idle_us")]
         words = (self.binaries[0], str(parameters.get("ranks", 1)), *asked, FILE)
         if "ranks" not in parameters:
@@ -53,17 +47,13 @@ class Steps(Benchmark):
         Whoever sleeps after its steps may never come to its CPU limit, so that is no fault.
         """
         # Whoever measures reads no steps, and numpy takes longer to load than a program to start.
-        from parity.benchmarks.traces import read_steps
+        from parity.benchmarks.traces import bytes_of, read_steps
 
         asked = outputs.parameters
         ranks = asked.get("ranks", 1)
         if ranks > 1:
             openmpi.require_one_world(outputs)
-        try:
-            content = as_bytes(outputs.files.get(FILE, ""))
-        except ValueError:
-            raise Refused("unparsable", "the run left no steps") from None
-        steps = read_steps(content)
+        steps = read_steps(bytes_of(outputs.files, FILE, "steps"))
         require_equal(str(steps.ranks), ranks, "ranks")
         require_equal(str(len(steps.lengths)), asked["steps"], "steps")
         require_equal(str(steps.idle_us), asked["idle_us"], "microseconds of sleep")
@@ -75,7 +65,6 @@ class Steps(Benchmark):
 
 
 def _values(steps: Any) -> dict[str, float]:
-    """Of the file `steps`; each length is that of a step that there was."""
     import numpy as np  # late, as above
 
     lengths = np.quantile(steps.lengths, list(_LENGTHS.values()), method="inverted_cdf") / 1e9

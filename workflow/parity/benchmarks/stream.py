@@ -1,11 +1,8 @@
 """STREAM 5.10, unmodified, with arrays that fit the node.
 
-STREAM takes no arguments: the length of its arrays is a constant of the compiler. So there
-are several builds, each twice as large as the one before, and a run takes the smallest
-whose arrays are each at least four times the last-level cache, as the run rules ask. A
-variant of the program that takes the length when it starts would need a single build, but
-it would be another program, whose loops the compiler cannot know the length of; and a
-build for the node at hand would make an image that fits one kind of node only.
+The length of its arrays is a constant of the compiler, so there are several builds, each twice as
+large as the one before. A run takes the smallest whose arrays are each at least four times the
+last-level cache, as the run rules ask: a build for the node at hand would fit one kind of node.
 """
 
 from __future__ import annotations
@@ -65,7 +62,7 @@ def build_path(elements: int, toolchain: str = TOOLCHAIN) -> str:
 
 
 def build(elements: int) -> SpackPackage:
-    """The build for arrays of that many elements, of the last state of the program's repository."""
+    """The build for arrays of that many elements, of the last state of its repository."""
     # Static arrays of more than 2 GiB are out of the reach of the smaller code model.
     large = ARRAYS * ELEMENT_BYTES * elements > 2**31
     return SpackPackage(
@@ -82,11 +79,7 @@ def conforms(elements: int, last_level_cache: int) -> bool:
 
 
 def elements_for(node: NodeFacts) -> int:
-    """The smallest build that conforms on this node.
-
-    Raises:
-        UserError: the node does not tell its cache, or it is larger than any build is for.
-    """
+    """The smallest build that conforms on this node; `UserError` if none does."""
     fitting = [elements for elements in BUILDS if conforms(elements, node.last_level_cache)]
     if not fitting:
         told = f"{node.last_level_cache / 2**20:.0f} MiB" if node.last_level_cache else "unknown"

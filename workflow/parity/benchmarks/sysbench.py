@@ -49,10 +49,9 @@ class Share(NamedTuple):
 
 
 class SysbenchCpu(Benchmark):
-    """The processor benchmark of Torrez et al. 2019, section III-C.
+    """The processor benchmark of Torrez et al. 2019, section III-C, of a fixed number of events.
 
-    sysbench runs for ten seconds unless it is told otherwise, and then its time is a
-    constant; here the number of events is fixed and the time is what it takes.
+    With its own default the time is ten seconds, and what is done in it differs.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("sysbench",)
@@ -86,11 +85,8 @@ def _require_consistent(said: Said, threads: int, events: int) -> None:
     """Hold time and rate against all else that tells of events and times.
 
     The rate is over the total time and a moment more, in which latencies are summed up
-    (sysbench.c of 1.0.20, report_cumulative): 1.1 to 1.6 ms in 630 archived runs. So the two
-    are not equal within their digits, and a longer moment than ever seen is let pass.
-
-    Raises:
-        Refused: they contradict each other, or threads did unequal parts of the work.
+    (sysbench.c of 1.0.20, report_cumulative): 1.1 to 1.6 ms in 630 archived runs. A longer one
+    than ever seen is let pass.
     """
     time, rate, total = said.printed("total time"), said.printed("rate"), Printed(events)
     done, busy = (
@@ -112,9 +108,9 @@ def _require_consistent(said: Said, threads: int, events: int) -> None:
 def require_balance(shares: Iterable[Share], threads: int) -> None:
     """Refuse scatters of events and of busy time at which one thread may have done nothing.
 
-    Of n threads one of which has none, the standard deviation is at least mean/sqrt(n-1):
-    that, if the others share equally. Both must be as large, because events alone scatter
-    where processors differ, and the time is printed to 10 ms only.
+    Of n threads one of which has none, the standard deviation is at least mean/sqrt(n-1), if the
+    others share equally. Both must be as large, because events alone scatter where processors
+    differ, and the time is printed to 10 ms only.
 
     Raises:
         Refused: one of several did nothing, or one alone differs from itself (`unbalanced`).

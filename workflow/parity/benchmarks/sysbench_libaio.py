@@ -1,8 +1,7 @@
 """SysBench cpu, linked with libaio or not: the difference that was taken for a container's.
 
-Torrez et al. 2019, section IV-A, saw the bare machine 1.8 % slower than any container, and
-the reason was a library that only its build of SysBench had linked, and that the test
-never calls. Both builds are run in every arm, so library and container are told apart.
+Only the bare machine's build of Torrez et al. 2019, section IV-A, had linked that library, which
+the test never calls; both builds are run in every arm, so library and container are told apart.
 """
 
 from __future__ import annotations

@@ -12,22 +12,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parity.benchmarks.reading import Refused
+from parity.core.files import as_bytes
 
 # struct entry and struct limit of trace.h.
 ENTRY = np.dtype([("start", "<u8"), ("length", "<u8")])
 LIMIT = [("quota_us", "<i8")] + [(name, "<u8") for name in ("period_us", "periods", "throttled")]
 LIMIT += [(name, "<u8") for name in ("burst_us", "shares", "weight", "cpus", "cpu_ns")]
 _CRC_BYTES = 4
+MODES = ("detours", "fwq")
+_BEGIN = [("magic", "S8"), ("version", "<u4")]
+# struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`.
+SELFISH_MAGIC, VERSION = b"\x89selfish", 2
+_HEAD = [*_BEGIN, ("mode", "<u4")]
+_HEAD += [(name, "<f8") for name in ("hz", "minimum_ns", "threshold_ns")]
+_HEAD += [(name, "<u8") for name in ("duration_ns", "quantum", "locked", "count")]
+HEADS = {1: np.dtype(_HEAD + LIMIT[:4]), VERSION: np.dtype(_HEAD + LIMIT)}
+# struct head of steps.c.
+STEPS_MAGIC, STEPS_VERSION = b"\x89steps", 1
+_STEPS_HEAD = [*_BEGIN, ("ranks", "<u4"), ("work_ns", "<f8")]
+_STEPS_HEAD += [(name, "<u8") for name in ("duration_ns", "quantum", "idle_us", "locked", "count")]
+HEAD = np.dtype(_STEPS_HEAD + LIMIT)
+
+
+def bytes_of(files: Mapping[str, str], name: str, what: str) -> bytes:
+    """What a run left in a file that is no text; refused (`unparsable`) if it left none."""
+    try:
+        return as_bytes(files.get(name, ""))
+    except ValueError:
+        raise Refused("unparsable", f"the run left no {what}") from None
 
 
 def read_file(
-    content: bytes, magic: bytes, heads: Mapping[int, np.dtype[np.void]]
+    content: bytes, magic: bytes, heads: Mapping[int, np.dtype[np.void]], numbers: tuple[str, ...]
 ) -> tuple[dict[str, Any], NDArray[np.void]]:
     """The head of a file by its fields' names, and its entries.
 
     Args:
         magic: what its program's files begin with: a byte, and a name.
         heads: how the program lays its head out, by version; with `magic`, `version`, `count`.
+        numbers: fields that are finite and not below zero.
 
     Raises:
         Refused: `unparsable` where it is no such file, `truncated` where a part is missing, and
@@ -37,44 +60,28 @@ def read_file(
         raise Refused("unparsable", f"the file does not begin as {magic[1:].decode()} has it")
     # The name is filled up to eight bytes, and the version follows.
     head = heads.get(int.from_bytes(content[8:12], "little"))
-    if len(content) < min(each.itemsize for each in heads.values()):
+    shortest = min(layout.itemsize for layout in heads.values())
+    if len(content) < (head.itemsize if head else shortest):
         raise Refused("truncated", "the file ends in its head")
     if head is None:
         raise Refused("unparsable", "the file is of another version")
-    if len(content) < head.itemsize:
-        raise Refused("truncated", "the file ends in its head")
     values = np.frombuffer(content, head, 1)[0].item()
-    said = dict(zip(head.names or (), values, strict=True))
-    size = head.itemsize + said["count"] * ENTRY.itemsize
+    fields = dict(zip(head.names or (), values, strict=True))
+    size = head.itemsize + fields["count"] * ENTRY.itemsize
     if len(content) != size + _CRC_BYTES:
         reason = "truncated" if len(content) < size + _CRC_BYTES else "several-runs"
         raise Refused(reason, f"the file has {len(content)} bytes instead of {size + _CRC_BYTES}")
     if zlib.crc32(memoryview(content)[:size]) != int.from_bytes(content[size:], "little"):
         raise Refused("contradictory", "the file is not what its checksum is of")
-    return said, np.frombuffer(content, ENTRY, said["count"], head.itemsize)
-
-
-def _require_numbers(head: Mapping[str, Any], *names: str) -> None:
-    """Refuse a head in which one of these is no finite number, or is below zero."""
-    for name in names:
-        if not 0 <= head[name] < math.inf:
-            raise Refused("unparsable", f"{name} of the file is {head[name]}")
-
-
-MODES = ("detours", "fwq")
-SELFISH_MAGIC, VERSION = b"\x89selfish", 2
-# struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`.
-_HEAD = (
-    [("magic", "S8"), ("version", "<u4"), ("mode", "<u4")]
-    + [(name, "<f8") for name in ("hz", "minimum_ns", "threshold_ns")]
-    + [(name, "<u8") for name in ("duration_ns", "quantum", "locked", "count")]
-)
-HEADS = {1: np.dtype(_HEAD + LIMIT[:4]), VERSION: np.dtype(_HEAD + LIMIT)}
+    for name in numbers:
+        if not 0 <= fields[name] < math.inf:
+            raise Refused("unparsable", f"{name} of the file is {fields[name]}")
+    return fields, np.frombuffer(content, ENTRY, fields["count"], head.itemsize)
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What was written down in one run.
+    """What was written down in one run of selfish.
 
     Attributes:
         mode: one of `MODES`.
@@ -127,30 +134,21 @@ class Trace:
 
 
 def read_trace(content: bytes) -> Trace:
-    """The trace of one run; raises `Refused` as `read_file` does."""
-    said, entries = read_file(content, SELFISH_MAGIC, HEADS)
-    if not 1 <= said["mode"] <= len(MODES):
+    """The trace of one run of selfish; raises `Refused` as `read_file` does."""
+    numbers = ("hz", "minimum_ns", "threshold_ns")
+    head, entries = read_file(content, SELFISH_MAGIC, HEADS, numbers)
+    if not 1 <= head["mode"] <= len(MODES):
         raise Refused("unparsable", "the trace is of no known mode")
-    _require_numbers(said, "hz", "minimum_ns", "threshold_ns")
-    if not (said["hz"] and said["duration_ns"]):
+    if not (head["hz"] and head["duration_ns"]):
         raise Refused("unparsable", "the trace has no clock, or no length")
-    known = {name: said.get(name, 0) for name in Trace.__annotations__}
-    known |= {"mode": MODES[said["mode"] - 1], "is_locked": bool(said["locked"])}
+    known = {name: head.get(name, 0) for name in Trace.__annotations__}
+    known |= {"mode": MODES[head["mode"] - 1], "is_locked": bool(head["locked"])}
     return Trace(**known | {"entries": entries})
-
-
-STEPS_MAGIC, STEPS_VERSION = b"\x89steps", 1
-# struct head of steps.c.
-HEAD = np.dtype(
-    [("magic", "S8"), ("version", "<u4"), ("ranks", "<u4"), ("work_ns", "<f8")]
-    + [(name, "<u8") for name in ("duration_ns", "quantum", "idle_us", "locked", "count")]
-    + LIMIT
-)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What was written down in one run.
+    """What was written down in one run of steps.
 
     Attributes:
         ranks: how many there were, as MPI says.
@@ -174,9 +172,8 @@ class Steps:
 
 def read_steps(content: bytes) -> Steps:
     """The steps of one run; raises `Refused` as `read_file` does."""
-    said, entries = read_file(content, STEPS_MAGIC, {STEPS_VERSION: HEAD})
-    _require_numbers(said, "work_ns")
-    if not said["work_ns"]:
+    head, entries = read_file(content, STEPS_MAGIC, {STEPS_VERSION: HEAD}, ("work_ns",))
+    if not head["work_ns"]:
         raise Refused("unparsable", "the steps have no work")
-    known = {name: said[name] for name in Steps.__annotations__ if name in said}
-    return Steps(**known, is_locked=bool(said["locked"]), lengths=entries["length"])
+    known = {name: head[name] for name in Steps.__annotations__ if name in head}
+    return Steps(**known, is_locked=bool(head["locked"]), lengths=entries["length"])
