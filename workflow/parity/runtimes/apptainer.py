@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parity.core.commands import Availability, answer_of, is_installed, no_fuse, output_of
 from parity.runtimes import debian_unstable
-from parity.runtimes.model import HOSTS, Arm, Launch, Look
+from parity.runtimes.model import HOSTS, Arm, Launch, Look, absent
 from parity.runtimes.namespaces import no_user_namespaces
 
 PREFIX = Path("/opt/parity/apptainer")
@@ -46,10 +46,10 @@ class Apptainer(Arm):
     def probe(self) -> Availability:
         answered, version = answer_of([program(), "--version"])
         if not answered:
-            return Availability(False, reason="not installed", remedy="as root: make setup")
+            return absent("not installed", "as root: make setup")
         # Without it Apptainer unpacks the whole image at every start.
         if not is_installed("squashfuse"):
-            return Availability(False, reason="no squashfuse", remedy="apt-get install squashfuse")
+            return absent("no squashfuse", "apt-get install squashfuse")
         return no_user_namespaces() or no_fuse() or Availability(True, version=version)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:

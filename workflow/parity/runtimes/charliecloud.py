@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.commands import Availability, answer_of, is_installed, no_fuse
-from parity.runtimes.model import Arm, Launch, Look
+from parity.core.commands import Availability, no_fuse
+from parity.runtimes.model import Arm, Launch, Look, absent, probed
 from parity.runtimes.namespaces import no_user_namespaces
 
 
-def _mounts_squashfs() -> bool:
-    """Whether ch-run is linked with libsquashfuse; its --feature does not tell."""
-    program = Path(shutil.which("ch-run") or "")
-    return b"squashfuse" in program.read_bytes()
+def _mounts_no_squashfs() -> Availability | None:
+    """Whether ch-run is not linked with libsquashfuse; its --feature does not tell."""
+    if b"squashfuse" in Path(shutil.which("ch-run") or "").read_bytes():
+        return None
+    return absent("built without SquashFS", "install a ch-run that is linked with libsquashfuse")
 
 
 @dataclass(frozen=True)
@@ -33,27 +34,16 @@ class Charliecloud(Arm):
     made_from = "directory"
     converter = ("mksquashfs", "-version")
 
-    @property
-    def _squashed(self) -> bool:
-        return self.image_format == "squashfs"
-
     def probe(self) -> Availability:
-        if not is_installed("ch-run"):
-            remedy = "apt-get install charliecloud-runtime"
-            return Availability(False, reason="not installed", remedy=remedy)
-        if missing := no_user_namespaces():
-            return missing
-        if self._squashed and not _mounts_squashfs():
-            remedy = "install a ch-run that is linked with libsquashfuse"
-            return Availability(False, reason="built without SquashFS", remedy=remedy)
-        if self._squashed and (missing := no_fuse()):
-            return missing
-        _, version = answer_of(["ch-run", "--version"])
-        return Availability(True, version=f"ch-run {version}")
+        problems = [no_user_namespaces]
+        if self.image_format == "squashfs":
+            problems += [_mounts_no_squashfs, no_fuse]
+        install = "apt-get install charliecloud-runtime"
+        return probed("ch-run", install, *problems, called="ch-run ")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         mount = []
-        if self._squashed:
+        if self.image_format == "squashfs":
             # A mount point of the run's own; the mount itself ends with ch-run's namespace.
             point = launch.state / "mount"
             point.mkdir(exist_ok=True)

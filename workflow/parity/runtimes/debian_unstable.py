@@ -18,6 +18,7 @@ from parity.core.errors import UserError
 PACKAGES = ("ca-certificates", "patchelf")
 # Where the programs find their loader and libraries.
 _PRIVATE = "usr/lib/private"
+_KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 def install(
@@ -39,7 +40,7 @@ def install(
         folder = Path(name)
         tree, given = folder / "tree", folder / "libraries"
         tree.mkdir(mode=0o755)
-        for file in _download(package, (package, *libraries), folder):
+        for file in _download((package, *libraries), folder):
             own = file.name.startswith(f"{package}_")
             output_of(["dpkg-deb", "-x", file, tree if own else given])
         (tree / _PRIVATE).parent.mkdir(parents=True, exist_ok=True)
@@ -55,28 +56,23 @@ def install(
     output_of([prefix / programs[0], "--version"])
 
 
-def _mirror(package: str) -> str:
-    """The Debian mirror that this machine's apt is configured with."""
-    form = "$(ORIGIN)\t$(LABEL)\t$(REPO_URI)"
-    for line in output_of(["apt-get", "indextargets", "--format", form]).splitlines():
-        origin, label, address = line.split("\t")
-        if origin == label == "Debian":
-            return address
-    raise UserError(
-        f"{package} comes from Debian, and apt knows no Debian mirror",
-        where="/etc/apt",
-        action=f"install {package} your site's way; it is found on PATH",
-    )
-
-
-def _download(package: str, wanted: Sequence[str], folder: Path) -> list[Path]:
+def _download(wanted: Sequence[str], folder: Path) -> list[Path]:
     """The packages, through an apt state of their own: the host's lists stay as they are."""
+    form = "$(ORIGIN)\t$(LABEL)\t$(REPO_URI)"
+    lines = output_of(["apt-get", "indextargets", "--format", form]).splitlines()
+    targets = [line.split("\t") for line in lines]
+    mirrors = [uri for origin, label, uri in targets if origin == label == "Debian"]
+    if not mirrors:
+        raise UserError(
+            f"{wanted[0]} comes from Debian, and apt knows no Debian mirror",
+            where="/etc/apt",
+            action=f"install {wanted[0]} your site's way; it is found on PATH",
+        )
     for part in ("lists/partial", "cache/archives/partial"):
         (folder / part).mkdir(parents=True)
     (folder / "status").touch()
-    keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
     sources = folder / "sources.list"
-    sources.write_text(f"deb [signed-by={keyring}] {_mirror(package)} sid main\n")
+    sources.write_text(f"deb [signed-by={_KEYRING}] {mirrors[0]} sid main\n")
     settings = {
         "Dir::Etc::sourcelist": sources,
         "Dir::Etc::sourceparts": "/dev/null",
@@ -88,7 +84,7 @@ def _download(package: str, wanted: Sequence[str], folder: Path) -> list[Path]:
         # only. Its signature is checked all the same.
         "Acquire::Check-Valid-Until": "false",
     }
-    apt = ["apt-get", *(f"-o{key}={value}" for key, value in settings.items())]
+    apt = ["apt-get", *(f"-o{key}={setting}" for key, setting in settings.items())]
     output_of([*apt, "update"])
     output_of([*apt, "--yes", "--download-only", "--no-install-recommends", "install", *wanted])
     archives = sorted((folder / "cache/archives").glob("*.deb"))

@@ -37,13 +37,19 @@ class CpuLimit:
         return 1 + (self.shares - 2) * 9999 // 262142 if self.shares else 0
 
     @property
+    def cpu_list(self) -> str:
+        """The set of CPUs as the kernel and engines take it."""
+        return ",".join(map(str, self.cpus))
+
+    @property
     def seen_inside(self) -> dict[str, int]:
         """What a program has to read in its control group, by the names of selfish's trace."""
-        found = {"shares": self.shares, "weight": self.weight} if self.shares else {}
+        # Of shares and weight each version has one.
+        values = {"shares": self.shares, "weight": self.weight} if self.shares else {}
         if self.quota_us:
-            found |= {"quota_us": self.quota_us, "period_us": self.period_us}
-            found |= {"burst_us": self.burst_us}
-        return {name: value for name, value in found.items() if value is not None}
+            values |= {"quota_us": self.quota_us, "period_us": self.period_us}
+            values |= {"burst_us": self.burst_us}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 NO_LIMIT = CpuLimit()
@@ -56,16 +62,13 @@ def engine_words(limit: CpuLimit) -> list[str] | None:
     words = [f"--cpu-shares={limit.shares}"] if limit.shares else []
     if limit.quota_us:
         words += [f"--cpu-period={limit.period_us}", f"--cpu-quota={limit.quota_us}"]
-    return words + ([f"--cpuset-cpus={_listed(limit)}"] if limit.cpus else [])
+    return words + ([f"--cpuset-cpus={limit.cpu_list}"] if limit.cpus else [])
 
 
 def control_group_version(root: Path = CONTROL_GROUPS) -> int:
     """Whose files rule CPU time here: those of version 1 or 2."""
-    for folder in (root, root / "unified"):
-        controllers = folder / "cgroup.controllers"
-        if controllers.exists() and "cpu" in controllers.read_text(encoding="ascii").split():
-            return 2
-    return 1
+    lists = (folder / "cgroup.controllers" for folder in (root, root / "unified"))
+    return 2 if any(file.exists() and "cpu" in file.read_text().split() for file in lists) else 1
 
 
 def control_group_words(limit: CpuLimit, version: int) -> list[str]:
@@ -83,15 +86,11 @@ def control_group_words(limit: CpuLimit, version: int) -> list[str]:
     if limit.is_idle:
         files["cpu.idle"] = 1
     if limit.cpus:
-        files["cpuset.cpus"] = _listed(limit)
+        files["cpuset.cpus"] = limit.cpu_list
     return [f"{name}={value}" for name, value in files.items()]
 
 
-def _listed(limit: CpuLimit) -> str:
-    return ",".join(map(str, limit.cpus))
-
-
-def refusal(said: str) -> str:
+def refusal(output: str) -> str:
     """The line of a standard error that tells that a limit was refused; empty if none does."""
-    found = _REFUSAL.search(said)
-    return found.group().strip() if found else ""
+    line = _REFUSAL.search(output)
+    return line.group().strip() if line else ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from parity.core.commands import Availability
 from parity.runtimes.model import PACKED, SPREAD, UNBOUND, Arm, Launch, Look
@@ -24,7 +23,7 @@ class Native(Arm):
     placement: str = ""
     runtime: str = "native"
     look = Look("#3a3a3a", "o")
-    is_native: ClassVar[bool] = True
+    is_native = True
 
     def probe(self) -> Availability:
         return Availability(True, version=f"{platform.system()} {platform.release()}")
@@ -33,20 +32,18 @@ class Native(Arm):
         return list(inner)
 
 
-@dataclass(frozen=True)
 class NativePlaced(Native):
     """The same with its ranks elsewhere than a case has them."""
 
-    is_native: ClassVar[bool] = False
+    is_native = False
 
 
-@dataclass(frozen=True)
 class NativeWithMore(Native):
     """The same with more work; the plan's parameters for it say how much."""
 
     look = Look("#3a3a3a", "P")
-    is_native: ClassVar[bool] = False
-    does_more: ClassVar[bool] = True
+    is_native = False
+    does_more = True
 
 
 ARMS = (

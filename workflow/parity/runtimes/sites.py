@@ -16,7 +16,7 @@ from pathlib import Path
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.core.files import read_input
-from parity.runtimes.model import HOSTS, Arm, Launch, Look, probed, store_name
+from parity.runtimes.model import HOSTS, Arm, Launch, Look, absent, probed, store_name
 from parity.runtimes.namespaces import no_user_namespaces
 
 
@@ -37,15 +37,15 @@ class Enroot(Arm):
         needed = ("enroot", "squashfuse", "fuse-overlayfs")
         if missing := [name for name in needed if not is_installed(name)]:
             remedy = "https://github.com/NVIDIA/enroot/blob/master/doc/installation.md"
-            return Availability(False, reason=f"no {' and no '.join(missing)}", remedy=remedy)
+            return absent(f"no {' and no '.join(missing)}", remedy)
         _, version = answer_of(["enroot", "version"])
         return no_user_namespaces() or Availability(True, version=f"enroot {version}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         # The fields of fstab(5), with a colon between them.
-        shown = [f"{path}:{path}:none:bind,ro" for path in (HOSTS, *launch.binds)]
-        mounts = [f"--mount={fields}" for fields in (f"{launch.scratch}:{launch.scratch}", *shown)]
-        return ["enroot", "start", *mounts, launch.location, *inner]
+        shown = [f"--mount={path}:{path}:none:bind,ro" for path in (HOSTS, *launch.binds)]
+        scratch = f"--mount={launch.scratch}:{launch.scratch}"
+        return ["enroot", "start", scratch, *shown, launch.location, *inner]
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,8 @@ class Shifter(Arm):
     converter = ("mksquashfs", "-version")
 
     def probe(self) -> Availability:
-        if is_installed("shifter"):
-            return Availability(True)
-        return Availability(False, reason="not installed", remedy="github.com/NERSC/shifter")
+        here = is_installed("shifter")
+        return Availability(True) if here else absent("not installed", "github.com/NERSC/shifter")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         volumes = [f"--volume={path}:{path}:ro" for path in launch.binds]
@@ -156,14 +155,14 @@ class SlurmPlugin(Arm):
 
     def probe(self) -> Availability:
         if not is_installed("srun"):
-            return Availability(False, reason="no Slurm", remedy="run it on a cluster that has it")
+            return absent("no Slurm", "run it on a cluster that has it")
         try:
             known = output_of(["srun", "--help"])
         except UserError:
             # Without any cluster's configuration it tells not even that.
-            return Availability(False, reason="no Slurm answers", remedy="run it on a cluster")
+            return absent("no Slurm answers", "run it on a cluster")
         if self.option not in known:
-            return Availability(False, reason=f"srun knows no {self.option}", remedy="ask the site")
+            return absent(f"srun knows no {self.option}", "ask the site")
         return Availability(True, version=answer_of(["srun", "--version"])[1])
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from typing import ClassVar
 from parity.core import files
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.runtimes import debian_unstable
-from parity.runtimes.model import HOSTS, Arm, Launch, Look
+from parity.runtimes.model import HOSTS, Arm, Launch, Look, absent
 
 CONTAINER = "parity"
 # That of Debian 12 knows neither statx(2) nor faccessat2(2), and fails fstat(2) of its C library.
@@ -47,9 +47,9 @@ class Udocker(Arm):
     def probe(self) -> Availability:
         found, version = answer_of([*_words(Path("/nonexistent")), "--version"])
         if not (found and is_installed(str(_PROOT))):
-            return Availability(False, reason="not installed", remedy="as root: make setup")
+            return absent("not installed", "as root: make setup")
         if not _traces():
-            return Availability(False, reason="PRoot cannot trace programs here")
+            return absent("PRoot cannot trace programs here")
         return Availability(True, version=f"udocker {version.partition(': ')[2]}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from parity.core.commands import Availability, answer_of, is_installed
 from parity.runtimes.derived import Derived, of_base
-from parity.runtimes.model import KERNEL, Arm
+from parity.runtimes.model import KERNEL, Arm, absent
 
 
 class Network(NamedTuple):
@@ -76,20 +76,16 @@ class Networked(Derived):
     def in_the_way(self) -> Availability | None:
         if not self.base.inherits_network:
             why = "a daemon starts its containers, in the host's network"
-            return Availability(False, reason=why, remedy="measure it without -veth or -macvlan")
-        if absent := [program for program in _PACKAGE_OF if not is_installed(program)]:
-            packages = " ".join(sorted({_PACKAGE_OF[program] for program in absent}))
-            reason = f"{', '.join(absent)} not installed"
-            return Availability(False, reason=reason, remedy=f"apt-get install {packages}")
+            return absent(why, "measure it without -veth or -macvlan")
+        if missing := [program for program in _PACKAGE_OF if not is_installed(program)]:
+            packages = " ".join(sorted({_PACKAGE_OF[program] for program in missing}))
+            return absent(f"{', '.join(missing)} not installed", f"apt-get install {packages}")
         if os.geteuid():
-            reason = "networks of containers need root"
-            return Availability(False, reason=reason, remedy="run the study as root")
-        tried = ["unshare", "--net", "ip", "-batch", "-"]
-        made, said = answer_of(tried, seconds=5, given=_TRIED[self.network.kind])
-        if made:
-            return None
-        remedy = f"a kernel with {self.network.kind} and bridge, and CAP_NET_ADMIN"
-        return Availability(False, reason=f"no {self.network.kind}: {said}", remedy=remedy)
+            return absent("networks of containers need root", "run the study as root")
+        tried, kind = ["unshare", "--net", "ip", "-batch", "-"], self.network.kind
+        made, answer = answer_of(tried, seconds=5, given=_TRIED[kind])
+        remedy = f"a kernel with {kind} and bridge, and CAP_NET_ADMIN"
+        return None if made else absent(f"no {kind}: {answer}", remedy)
 
 
 def derived(name: str, arms: Mapping[str, Arm]) -> Arm | None:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.runtimes.engines import Docker
-from parity.runtimes.model import Image, Launch
+from parity.runtimes.model import Image, Launch, absent
 
 # The network and the bridge under it, which have one name, and the mark of the idle containers.
 NETWORK = "parity-servers"
@@ -44,17 +44,13 @@ class DockerBridge(Docker):
         if not self.published:
             if _FORWARDING.read_text(encoding="ascii").strip() == "1":
                 return presence
-            remedy = "sysctl net.ipv4.ip_forward=1"
-            return Availability(False, reason="the host forwards nothing", remedy=remedy)
+            return absent("the host forwards nothing", "sysctl net.ipv4.ip_forward=1")
         if not (is_installed("iptables") and is_installed("docker-proxy")):
-            remedy = "apt-get install iptables docker.io"
-            return Availability(False, reason="no iptables or docker-proxy", remedy=remedy)
+            return absent("no iptables or docker-proxy", "apt-get install iptables docker.io")
         words = ["unshare", "--net", *_TRANSLATED, "--to-destination", "192.0.2.2"]
-        translates, said = answer_of(words, seconds=5)
-        if translates:
-            return presence
-        remedy = "root, and a kernel with nf_nat"
-        return Availability(False, reason=f"no addresses translated: {said}", remedy=remedy)
+        translates, answer = answer_of(words, seconds=5)
+        reason = f"no addresses translated: {answer}"
+        return presence if translates else absent(reason, "root, and a kernel with nf_nat")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         own = f"--network=container:{_holder(launch.address)}" if launch.address else ""
