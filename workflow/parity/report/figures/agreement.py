@@ -39,12 +39,11 @@ def panels(found: Agreement, plan: Plan) -> list[Forest]:
     table = found.table[found.table["outcome"] != NOT_COMPARED]
     cases, arms = [case.name for case in plan.cases], [*plan.arms]
     # The A/A pair is the first row of each panel.
-    places = {"case": cases.index, "arm": arms.index}
     ordered = table.assign(
-        **{f"{name}_at": table[name].map(place) for name, place in places.items()},
+        at=table["case"].map(cases.index), arm_at=table["arm"].map(arms.index),
         other=~table["control"].astype(bool),
-    ).sort_values(["case_at", "metric", "other", "arm_at"], kind="stable")
-    groups = [rows_of(rows) for _, rows in ordered.groupby(["case_at", "metric"])]
+    ).sort_values(["at", "metric", "other", "arm_at"], kind="stable")  # fmt: skip
+    groups = [rows_of(rows) for _, rows in ordered.groupby(["at", "metric"])]
     most = max(map(len, groups), default=0)
     wide = -(-len(groups) // 2) * (AROUND + style.ROW * most) + 1.1 <= PAGE
     several = table.groupby("case")["metric"].nunique() > 1

@@ -47,8 +47,9 @@ def short(view: View, arms: Sequence[str]) -> dict[str, str]:
 
 def _page(view: View, spec: FigureSpec, case: str, made: Sequence[Panel], said: Sequence[str],
           left: str = "", across: int = 0, around: float = 0.34) -> Figure:  # fmt: skip
-    """A page that says the case above its panels."""
-    title = ": ".join(filter(None, (spec.title, formatting.case_levels(view.plan, case))))
+    """A page that says the case above its panels, if its title does not."""
+    levels = formatting.case_levels(view.plan, case)
+    title = spec.title if levels in spec.title else f"{spec.title}: {levels}"
     across = min(len(made), across or (4 if len(made) <= 16 else 5))
     foot = foot_of(view, [case], *said)
     return page(title, made, across, foot, left, around=around)
@@ -69,12 +70,14 @@ def timelines(view: View, spec: FigureSpec) -> Figure:
     block = str(runs["block"].value_counts(sort=False).sort_index().idxmax())
     held = set(runs.loc[runs["block"] == block, "arm"])
     folder, looks = (view.folder or Path()) / EVENTS, styles(view)
-    of_arm = {a: events.of_run(folder, case, a, block) for a in view.arms if a in held}
-    seen = {arm: (start / 1e9, US * length) for arm, (start, length) in of_arm.items()}
-    xlim = 0.0, max([start.max() for start, _ in seen.values() if len(start)], default=1.0)
-    ylim = _ends([length for _, length in seen.values()])
-    made = [timeline(formatting.arm_title(view.plan, arm), *both, looks[arm].colour, xlim, ylim,
-                     xlabel="seconds") for arm, both in seen.items()]  # fmt: skip
+    seen = {arm: events.of_run(folder, case, arm, block) for arm in view.arms if arm in held}
+    xlim = 0.0, max([start.max() / 1e9 for start, _ in seen.values() if len(start)], default=1.0)
+    ylim = _ends([US * length for _, length in seen.values()])
+    made = [
+        timeline(formatting.arm_title(view.plan, arm), start / 1e9, US * length,
+                 looks[arm].colour, xlim, ylim, xlabel="seconds")
+        for arm, (start, length) in seen.items()
+    ]  # fmt: skip
     said = [f"one run of each arm, all of one block ({block}), from its begin; n: events"]
     return _page(view, spec, case, made, said, "length (µs)")
 
@@ -98,7 +101,7 @@ def kinds(view: View, spec: FigureSpec) -> Figure:
     held = _held(view, case)
     groups = {title: [(case, arm) for arm in arms if arm in held]
               for title, arms in view.kinds.items() if title != ALONE}  # fmt: skip
-    return _tails(view, spec, {title: g for title, g in groups.items() if g}, is_named=True)
+    return _tails(view, spec, {title: of for title, of in groups.items() if of}, is_named=True)
 
 
 def _held(view: View, case: str) -> list[str]:
@@ -196,21 +199,18 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
     case, table = _of_table(view, spec, **names)
     table[[*names.values()]] *= 1e3
     known = table[[*names.values()]].to_numpy(float)
-    known = known[np.isfinite(known) & (known > 0)]
-    known = known if len(known) else np.array([1.0])
-    most = 1.5 * 10 ** min(np.log10(known.max()), np.log10(np.median(known)) + 4)
+    known = known[known > 0] if (known > 0).any() else np.array([1.0])
     notes, looks = [], styles(view)
     for row in rows_of(table):
-        shape, low, high, fit = (
-            wording.number(value, 2)
-            for value in (row.shape, row.shape_low, row.shape_high, row.fit)
-        )
+        numbers = (row.shape, row.shape_low, row.shape_high, row.fit)
+        shape, low, high, fit = (wording.number(value, 2) for value in numbers)
         notes.append(f"{row.exceedances:,}   {shape} [{low}, {high}]   {fit}")
         if np.isfinite(row.estimate) and not row.fit >= POOR:
             looks[row.arm] = replace(looks[row.arm], colour=style.BAND)
     period = float(table["period_seconds"].max()) / 60
     panel = Forest(
-        "", table.assign(note=notes), looks, neutral=None, ends=(0.6 * known.min(), most),
+        "", table.assign(note=notes), looks, neutral=None,
+        ends=(0.6 * known.min(), 1.5 * min(known.max(), 1e4 * np.median(known))),
         label=f"reached once in {period:g} minutes (ms); black: longest observed",
         head="n   shape [95 %]   fit p",
     )  # fmt: skip
@@ -257,10 +257,14 @@ def replay(view: View, spec: FigureSpec) -> Figure:
                 ticks={1: "1", 1e3: "10³", 1e6: "10⁶"}, keyed="left", is_inner=True, key=title,
                 rows=max(5.0, 0.65 * len(arms) + 0.6),
             ))  # fmt: skip
+    runs = view.of_events[EVENTS]
+    count = wording.span(
+        [*runs[(runs["case"] == case) & runs["arm"].isin(held)].groupby("arm").size()]
+    )
     said = [
         "above: work of a step     time of a step over its work; shade: 95 % interval     "
         "full: each rank at a random moment",
-        "broken: all at once     dotted: 1 % more     "
+        f"n: {count} recorded runs of each arm     broken: all at once     dotted: 1 % more     "
         "hollow: lower bound, as more is asked than the recorded time holds",
     ]
     return _page(view, spec, case, made, said, across=len(steps), around=0.2)

@@ -49,10 +49,10 @@ class Panel(Protocol):
         """Its height, in rows of arms."""
 
     def draw(self, axes: Axes, is_first: bool, is_last: bool) -> Mapping[str, Artist]:
-        """Draw it; `is_first` and `is_last`: whether none is left of it, and none below it.
+        """Draw it, and return what the key of the page has of it.
 
-        Returns:
-            What the key of the page has of it.
+        Args:
+            is_first, is_last: whether none is left of it, and none below it.
         """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,10 +20,7 @@ POINTS = 300  # of the curve of a tail
 DOTS = (300, 150)  # places of a panel of events: more cannot be told apart in print
 GROUND = "#b0b0b0"  # the reference's tail behind the others
 # Where the key of a panel stands: left of its row, or right of it.
-SIDES: dict[str, Any] = {
-    "left": ("center right", (-0.5, 0.5)),
-    "right": ("center left", (1.0, 0.5)),
-}
+SIDES: Any = {"left": ("center right", (-0.5, 0.5)), "right": ("center left", (1.0, 0.5))}
 
 
 @dataclass(frozen=True)
@@ -150,8 +147,7 @@ def timeline(
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """The share `y` of some events that is as long as `x` or longer, and how many there are."""
 
     x: NDArray[np.floating[Any]]
@@ -161,8 +157,7 @@ class Curve:
 
 def curve(lengths: NDArray[Any], factor: float = 1.0) -> Curve:
     """The curve of lengths, at ranks in equal steps of their logarithm; none without any event."""
-    number = len(lengths)
-    if not number:
+    if not (number := len(lengths)):
         return Curve(np.empty(0), np.empty(0), 0)
     ranks = np.unique(np.geomspace(1, number, POINTS).round().astype(np.int64))[::-1]
     return Curve(factor * np.sort(lengths)[number - ranks], ranks / number, number)
