@@ -1,8 +1,4 @@
-"""The answer of one dataset, or of all of a system together: how many ratios ended how, and where.
-
-It is made from plans and tables of comparisons alone, so that the paper of one dataset can have
-what is archived beside it without drawing that anew. `templates/answer.txt.j2` says it.
-"""
+"""The answer of datasets: how many ratios ended how, from plans and tables of comparisons alone."""
 
 from __future__ import annotations
 
@@ -31,7 +27,7 @@ Compared = tuple[Plan, pd.DataFrame]  # a plan with the table of its comparisons
 
 
 class Asked(NamedTuple):
-    """A comparison of an arm that is asked about: planned, and of no control of either kind."""
+    """A planned comparison of an arm that is asked about, which no control of either kind is."""
 
     plan: Plan
     row: Any
@@ -48,11 +44,7 @@ class Asked(NamedTuple):
 
 
 def read(folder: Path) -> Compared:
-    """The plan and the comparisons of a dataset.
-
-    Raises:
-        UserError: its plan is broken.
-    """
+    """The plan and the comparisons of a dataset; a UserError where its plan is broken."""
     concluded = pd.read_parquet(folder / "analysis/conclusions.parquet")
     return read_plan(folder / PLAN), concluded[concluded["form"] == ARM]
 
@@ -111,11 +103,7 @@ def group(ratios: Sequence[Asked]) -> dict[str, Any]:
 
 
 def said(datasets: Sequence[Compared], constants: int = 0) -> str:
-    """The answer of some datasets in a few sentences.
-
-    Args:
-        constants: how many ratios are the same in every block.
-    """
+    """The answer of some datasets, in which so many ratios are the same in every block."""
     ratios = measured(*datasets)
     costs = [ratio for ratio in ratios if ratio.quantity.is_cost]
     beside = [ratio for ratio in ratios if not ratio.quantity.is_cost]
@@ -141,9 +129,9 @@ def said(datasets: Sequence[Compared], constants: int = 0) -> str:
 
 
 def _differences(datasets: Sequence[Compared]) -> dict[str, tuple[Row, Row]]:
-    """What quantities that no ratio is told of, such as starts, take more than natively.
+    """What other quantities, such as starts, take more than natively: smallest and largest.
 
-    Only those of which every arm's 95 % interval lies above none: the smallest and the largest.
+    Only those of which every arm's 95 % interval lies above none.
     """
     by_ratio = {
         (plan.campaign, case)

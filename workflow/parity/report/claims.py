@@ -1,7 +1,6 @@
 """The verdicts on claims: for the terminal, as Markdown, HTML, CSV and Parquet, and in the paper.
 
-Every statement about a result is a row of the verdicts; a claim that was not tested is counted
-under its reason. `templates/claims.*.j2` say them.
+A claim that was not tested is counted under its reason.
 """
 
 from __future__ import annotations
@@ -81,7 +80,6 @@ def _facts(verdicts: pd.DataFrame) -> dict[str, str]:
 
 
 def _counted(found: pd.Series, order: Sequence[str]) -> dict[str, int]:
-    """How many hold each word that occurs, in this order."""
     counts = found.value_counts()
     return {word: int(counts[word]) for word in order if word in counts}
 
@@ -91,11 +89,7 @@ def _listed(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
 
 
 def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
-    """The counts first and last, and between them what was tested, study by study.
-
-    Args:
-        width: of a line, in letters.
-    """
+    """The counts, and what was tested, study by study, in lines of so many letters."""
     studies = []
     for name, of_study in verdicts.groupby("study", sort=False):
         tested = rows_of(of_study[of_study["verdict"] != terms.NOT_TESTED])
@@ -110,11 +104,7 @@ def write_for_paper(
 ) -> None:
     """Write claims.tex, discussion.tex, register.tex, and the tables claims-register and defects.
 
-    Where there are no studies, because the data are after none of theirs, nothing is said of them.
-
-    Args:
-        verdicts: `parity.claims.verdicts.VERDICTS`.
-        checked: statements that arithmetic can check.
+    Without studies nothing is said; `checked` are statements that arithmetic can check.
     """
     folder.mkdir(parents=True, exist_ok=True)
     verdicts = verdicts[verdicts["study"].isin(list(studies))]

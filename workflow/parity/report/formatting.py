@@ -28,16 +28,13 @@ _SHORT = {wording.RATIO: "", "ratio of deviations": "sd", "% of node": "%"}
 
 @dataclass(frozen=True)
 class Row:
-    """A conclusion, every cell of it formatted.
+    """A conclusion, every cell of it formatted; what it lacks is empty.
 
     Attributes:
         subject: case and quantity, or the claim.
-        blocks: how many it rests on.
-        estimate: with its 95 % interval; `–` without any.
-        unit: of the estimate; empty for a ratio.
+        estimate: with its 95 % interval; `–` without any. A ratio has no unit.
         ended: a name of `outcomes` in wording.yaml.
-        reason: why it ended so; often empty.
-        note: what is to be known of the binaries; often empty.
+        note: what is to be known of the binaries.
         outcome: how it ended, in words, with reason and note.
     """
 
@@ -54,11 +51,7 @@ class Row:
 
 
 def of(plan: Plan, row: Any, subject: str = "") -> Row:
-    """A row of comparisons, of crossed factors or of steps.
-
-    Args:
-        subject: what it is of, if not the case and quantity that it names.
-    """
+    """A row of comparisons, of crossed factors or of steps; it may be told of another subject."""
     ended, note = ended_of(row), ""
     if is_confounded(row):
         note = f"confounded: {row.identity}"
@@ -102,7 +95,6 @@ def is_number(value: float | None) -> bool:
 
 
 def _with_ends(row: Any, unit: str, factor: float = 1.0) -> str:
-    """An estimate with its 95 % interval, if it has one, in as many decimals as that deserves."""
     if not is_number(row.low95):
         return number(factor * row.estimate)
     digits = decimals(factor * row.low95, factor * row.high95, unit)
@@ -168,10 +160,7 @@ def arm_title(plan: Plan, arm: str) -> str:
 
 
 def reference_title(plan: Plan) -> str:
-    """What the ratios of other arms compare with: one native, or both where they are the same.
-
-    What the titles of both have in common, such as `Native` of `Native A` and `Native B`.
-    """
+    """What the ratios of other arms compare with: what the titles of both natives share."""
     own, double = (arm_title(plan, arm).split() for arm in plan.aa_pair)
     common = [word for word, other in zip(own, double, strict=False) if word == other]
     return " ".join(common or own)

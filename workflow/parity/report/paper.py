@@ -1,8 +1,6 @@
 """The paper of one dataset, the same bytes each time, and its appendix for reviewers.
 
-What differs between campaigns is taken from the datasets: commits, digests, times, sizes, and the
-verdicts that are expected of them. What no record tells is said to be unknown. What each command
-takes was measured once, in a clone of its own: docs/effort.json, by `tools/docs.py effort`.
+What each command takes was measured once, in a clone of its own (`tools/docs.py effort`).
 """
 
 from __future__ import annotations
@@ -54,10 +52,10 @@ class Effort(Document, frozen=True):
 def appendix(
     dataset: Path, beside: Sequence[Path], judged: str, expected: Expected, effort: Effort
 ) -> str:
-    """LaTeX: the artifact of a dataset and those beside it, of whose verdicts some are expected.
+    """LaTeX: the artifact of a dataset and those beside it.
 
     Args:
-        judged: what the verdicts are of; empty where the paper tells of no claims.
+        judged: what the verdicts are of that are expected; empty where no claims are told of.
 
     Raises:
         UserError: a dataset is broken.
@@ -87,7 +85,6 @@ def appendix(
 
 
 def _known_by(folder: Path) -> tuple[str, ...]:
-    """What a dataset is known by, how long its measuring took, and its size."""
     origin, sums = provenance(folder), folder / CHECKSUMS
     digest = hashlib.sha256(sums.read_bytes()).hexdigest()[:DIGITS] if sums.exists() else "–"
     held = [folder / name for name in files_of(folder) if name != PROVENANCE or sums.exists()]
@@ -123,8 +120,7 @@ def together(
 ) -> dict[str, str]:
     """What is said of all datasets of a system together, by the name of its file.
 
-    Args:
-        studies: all that could be archived; none to say nothing of those that are not.
+    `studies` are those that could be archived; of none that is not, nothing is said.
     """
     folders = [dataset, *beside]
     plans = [read_plan(folder / PLAN) for folder in folders]
@@ -159,12 +155,11 @@ def build(
     """Typeset the paper with latexmk in a temporary directory; return TeX's log.
 
     Args:
-        main: main.tex, which holds what all papers have in common; references.bib is beside it.
-        study: what is particular to the study; it becomes study.tex.
+        main: what all papers have in common; references.bib is beside it.
+        study: what is particular to the study.
         parts: what the dataset gives to it: numbers.tex, tables and figures.
-        output: where the PDF goes.
         texts: what is said of all datasets together, by file name.
-        of_others: the parts of each of these, which go into a folder of its name.
+        of_others: the parts of other datasets, which go into a folder of each one's name.
 
     Raises:
         UserError: LaTeX is not installed, or it stops; with its first error.
@@ -196,11 +191,7 @@ def build(
 
 
 def refuse_banned(path: Path) -> None:
-    """Stop if a TeX file takes a test that found nothing for a finding.
-
-    Raises:
-        UserError: it holds such words; with the words and their line.
-    """
+    """Stop if a TeX file takes a test that found nothing for a finding, with its line."""
     if path.suffix != ".tex":
         return
     text = path.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ CV_NEEDS = 5  # values, for an interval of a coefficient of variation
 
 
 def curves(view: View, spec: FigureSpec, of_series: Series) -> pd.DataFrame:
-    """The cost ratios of each arm but the reference, or the scatter of every arm, level by level.
+    """The cost ratios of each arm but the reference, or the scatter of every arm, by level.
 
     Returns:
         arm, level, value (a ratio, or the coefficient of variation in %), its 95 % interval low
@@ -60,11 +60,7 @@ def published(view: View, spec: FigureSpec, of_series: Series) -> dict[str, dict
 
 
 def ratios(table: pd.DataFrame, bars: Bars) -> dict[int, float]:
-    """Cost ratios of published bars by level.
-
-    Args:
-        table: the bars of all figures in s, rows place, code and x, columns series.
-    """
+    """Cost ratios by level of bars in a table in s, with rows place, code and x, columns series."""
     of_code = table.xs((bars.place, bars.code))
     if bars.x:
         row = of_code.xs(bars.x).dropna()
@@ -75,12 +71,7 @@ def ratios(table: pd.DataFrame, bars: Bars) -> dict[int, float]:
 
 
 def ratios_by_size(view: View, case: str) -> pd.DataFrame:
-    """Median over blocks of the times of each arm over the reference's, a row for each size.
-
-    Returns:
-        Indexed by the size of a message in bytes, a column for each arm but the reference; empty
-        without it.
-    """
+    """Median over blocks of the times of each arm over the reference's, by size in bytes."""
     times, reference = view.message_times, view.plan.reference
     wide = times[times["case"] == case].pivot(
         index=["block", "size"], columns="arm", values="seconds"

@@ -1,7 +1,6 @@
 """Texts from Jinja2 templates (`templates/`): facts go in, and a template says them.
 
-In a template of LaTeX (`*.tex.j2`) a value stands in `<< >>` and is escaped; in one of HTML it
-stands in `{{ }}` and is escaped, too; all others are plain text.
+Values in `<< >>` are escaped in LaTeX (`*.tex.j2`), those in `{{ }}` in HTML.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What is said of one dataset: summary, section of a paper, numbers of its own paper, captions.
-
-Here are the facts; `templates/` says them.
-"""
+"""What is said of one dataset: summary, section of a paper, numbers of its own paper, captions."""
 
 from __future__ import annotations
 
@@ -36,12 +33,7 @@ HEAD = ("case", "metric", "arm", "n", "fresh", "archived", "fresh/archived", "wi
 
 
 def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> str:
-    """The answer first and last; costs, plan, ledger, time, A/A pair, exclusions between them.
-
-    Args:
-        times: of each case; none to say nothing of it.
-        lasted: seconds of all sessions together.
-    """
+    """The answer, costs, plan, ledger, the time of cases and sessions (s), A/A pair, exclusions."""
     plan, compared, losses = view.plan, view.analysis.comparisons, view.analysis.losses
     asked = [ratio.row for ratio in answer.measured((plan, compared))]
     costs = [formatting.of(plan, row) for row in sorted(asked, key=by_difference)[:MOST]]
@@ -95,8 +87,7 @@ def section(view: View) -> str:
 def numbers(view: View, tables: Sequence[Table]) -> str:
     """LaTeX: every value and sentence that the dataset's paper takes from it, by key.
 
-    It says which tables have rows, since others are not there. A key that does not exist stops
-    LaTeX, so that a number can neither be typed nor go missing.
+    A key that does not exist stops LaTeX, so that a number can neither be typed nor go missing.
     """
     of_figures = {spec.name: caption(view, spec) for spec in view.drawn}
     return render(
@@ -156,12 +147,7 @@ def _facts(view: View) -> dict[str, Any]:
 
 
 def together(present: Sequence[str], absent: Sequence[str]) -> str:
-    """LaTeX: the sections of other datasets, and which studies have none.
-
-    Args:
-        present: names of the datasets.
-        absent: names of the studies; nothing is said if both are empty.
-    """
+    """LaTeX: the sections of these datasets, and which studies have none."""
     return render("others.tex", present=present, absent=absent)
 
 
@@ -211,9 +197,7 @@ def stands_for(view: View) -> str:
 def agreement(agreed: Agreement, verdicts: Kappa, origins: Sequence[Origin]) -> str:
     """A fresh dataset beside an archived one: each comparison, the counts, what was left out.
 
-    Args:
-        verdicts: agreement of the verdicts that both give on the claims they can test.
-        origins: of the fresh and of the archived dataset.
+    `verdicts`: how those agree that both give on the claims they can test.
     """
     table = agreed.table
     absent = table[table["outcome"] == NOT_COMPARED]
@@ -239,7 +223,6 @@ def agreement(agreed: Agreement, verdicts: Kappa, origins: Sequence[Origin]) -> 
 
 
 def _absent(rows: pd.DataFrame, all_arms: int) -> str:
-    """Cases and metrics of some rows, with the arms if these are not nearly all."""
     several = ", ".join(dict.fromkeys(rows["case"] + " " + rows["metric"]))
     arms = sorted(set(rows["arm"]))
     return several if len(arms) > all_arms / 2 else f"{', '.join(arms)} in {several}"

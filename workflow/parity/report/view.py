@@ -40,7 +40,6 @@ class Origin:
     """Where a dataset comes from: when, with which program, on what kind of system.
 
     Attributes:
-        facts: what `parity.records.dataset.provenance` says.
         systems: name and kind of each system that measured it, such as `machine (vm)`.
         scale_labels: the kinds of these systems.
         noise_audit: what the harness itself costs there; None if nobody measured it.
@@ -68,12 +67,7 @@ def origin_of(folder: Path) -> Origin:
 
 @dataclass(frozen=True)
 class Series:
-    """Cases that differ in one parameter alone, ascending.
-
-    Attributes:
-        title: what they have in common.
-        cases: level of the parameter to case.
-    """
+    """Cases that differ in one parameter alone, ascending: by level, with what they share."""
 
     title: str
     cases: dict[int, str]
@@ -81,11 +75,7 @@ class Series:
 
 @dataclass(frozen=True)
 class View(Analysed):
-    """What is presented: a dataset with its analysis and its origin, and where it lies.
-
-    Attributes:
-        published: tables and bars of publications to draw beside it (`published_tables`).
-    """
+    """What is presented: a dataset with its analysis, its origin, and tables of publications."""
 
     origin: Origin
     folder: Path | None = None
@@ -210,8 +200,7 @@ class View(Analysed):
         """What runs that count moved, as extensions tell it: medians over blocks.
 
         Returns:
-            case, arm, what and value as of `parity.benchmarks.model.Counted.moved`, and the
-            number of blocks `n`; in no order.
+            case, arm, what, value (`parity.benchmarks.model.Counted.moved`) and blocks `n`.
         """
         runs = self.dataset.runs[self.dataset.runs["final"]]
         runs = runs[runs["stage"] == "valid"]
@@ -247,8 +236,8 @@ class View(Analysed):
     def kinds(self) -> dict[str, list[str]]:
         """The plan's arms that stand alone, then those under a limit by what it is of.
 
-        A limited arm is none that is listed, and its name goes on from one that is. Quotas are
-        parted by the period that was recorded, others by the next word of their names.
+        The name of a limited arm goes on from a listed one. Quotas are parted by the period
+        that was recorded, others by the next word.
         """
         listed, law = [*every_arm()], self.of_events["quota_law"]
         periods = dict(zip(law["arm"], law.get("period_us", ()), strict=True))
@@ -313,11 +302,7 @@ class View(Analysed):
 
 
 def load(folder: Path, published: Path | None = None) -> View:
-    """The view of a dataset that is analysed already.
-
-    Args:
-        published: config/published, if anything of it is to be drawn.
-    """
+    """The view of a dataset that is analysed already, with what of config/published is drawn."""
     analysed = analysis.read(folder / "analysis")
     beside = published_tables(published) if published else {}
     return View(dataset.load(folder), analysed, origin_of(folder), folder, beside)
@@ -337,8 +322,8 @@ def _where(table: pd.DataFrame, **wanted: str) -> pd.DataFrame:
 def series(spec: FigureSpec, cases: Sequence[Case]) -> list[Series]:
     """The series of a figure along a parameter, each of two levels at least.
 
-    Along ranks there are others than of as many nodes and containers, which grow with them in
-    publications: where as many ranks are on each node, or in each container.
+    Along ranks there are also those of as many ranks on each node, or in each container, which
+    grow together in publications.
     """
     known: dict[tuple[str, ...], tuple[dict[str, Any], dict[int, str]]] = {}
     placed = [case for case in cases if spec.along in case.parameters]

@@ -33,11 +33,7 @@ def write(
     times: Sequence[CaseTime] = (),
     lasted: float = 0.0,
 ) -> None:
-    """Write figures/, tables/, the texts and the list of what is not drawn into a dataset's folder.
-
-    Args:
-        times, lasted: where its time went, of cases and of all sessions in seconds.
-    """
+    """Write figures, tables, texts and what is not drawn into a dataset's folder."""
     absent = draw(view, folder / "figures")
     made = all_tables(view, published_values)
     write_all(made, folder / "tables", view.origin.note)

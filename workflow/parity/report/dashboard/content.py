@@ -119,13 +119,9 @@ def content(
 
 
 def on_all_systems(judgements: Sequence[Judgement]) -> Judgement:
-    """All claims as they are on the first system, and as they are on others that test them.
+    """All claims on the first system, and on others that test them, claim by claim.
 
-    Args:
-        judgements: one for each system.
-
-    Returns:
-        Their tables, claim by claim; evidence has the column `judged` of the verdicts as well.
+    Evidence has the column `judged` of the verdicts as well.
     """
     verdicts, evidence = [], []
     for place, judgement in enumerate(judgements):
@@ -215,7 +211,7 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
 
 
 def _control(view: View, row: ComparedRow) -> dict[str, Any]:
-    """The A/A pair of a comparison: the outcome by which it gates, and its own numbers."""
+    """The A/A pair of a comparison: the outcome by which it gates, and its numbers."""
     control = view.compared.get((row.case, row.metric, view.plan.double))
     if control is None or not control.decision.blocks:
         return {"control": "none"}
@@ -229,12 +225,8 @@ def _control(view: View, row: ComparedRow) -> dict[str, Any]:
 def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
     """Every attempt as a row of `FIELDS`, and every planned run that has no record.
 
-    Rows hold numbers of texts in their place, because two thousand command lines repeat the
-    same few words: a command is the numbers of its words, and the metrics are the number of
-    each name and its value in turn.
-
-    Args:
-        texts: what is new is added.
+    Rows hold numbers of texts, since two thousand command lines repeat the same few words: of
+    each word of a command, and of each metric with its value. New ones are added to `texts`.
     """
 
     def numbered(words: Iterable[str]) -> list[int]:
@@ -271,7 +263,6 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """A table's rows as JSON knows them."""
     rows = table.to_dict("records")
     return [{str(column): _plain(value) for column, value in row.items()} for row in rows]
 

@@ -1,7 +1,4 @@
-"""The figure of a fresh dataset beside an archived one: a forest of cost ratios.
-
-Only ratios are drawn, because seconds of two machines say nothing of each other.
-"""
+"""The figure of a fresh dataset beside an archived one: cost ratios alone, as machines differ."""
 
 from __future__ import annotations
 
@@ -82,12 +79,7 @@ def _panel(plan: Plan, rows: Sequence[Any], several: bool, wide: bool) -> Forest
 
 
 def draw(found: Agreement, plan: Plan, note: str = "") -> Figure:
-    """The figure; if nothing can be compared, a line that says so.
-
-    Args:
-        plan: the fresh dataset's.
-        note: what must be said of the systems.
-    """
+    """The figure, with a note on the systems; if nothing can be compared, a line that says so."""
     made = panels(found, plan)
     if not made:
         figure = plt.figure(figsize=(style.TWO_COLUMNS, 0.8))

@@ -49,7 +49,6 @@ def page_of(view: View, spec: FigureSpec, made: Sequence[Panel], left: str, *sai
 
 def _counted(view: View, spec: FigureSpec, blocks: Sequence[int], marks: str,
              margin: float | None) -> str:  # fmt: skip
-    """The small print: in how many blocks, what low and high are, and the margin."""
     said = [f"n = {span(blocks or [0])} blocks of {planned(view, view.shown(spec))}", marks]
     return "     ".join([*said, *([f"band: margin {wording.margin(margin)}"] if margin else [])])
 
@@ -66,8 +65,7 @@ def _titled(view: View, looks: Mapping[str, Any]) -> dict[str, str]:
 def along(view: View, spec: FigureSpec) -> Figure:
     """Cost ratios or scatter along a parameter: a panel for each series of cases.
 
-    The shape of Figures 1 to 3 of Ruiz et al. (VHPC 2015) and 6, 7 and 12 of Beserra et al.
-    (CISIS 2015), as ratios.
+    As Figures 1 to 3 of Ruiz et al. (VHPC 2015), and 6, 7 and 12 of Beserra et al. (CISIS 2015).
     """
     shown = view.series(spec)
     found = [curves(view, spec, series) for series in shown]
@@ -106,7 +104,7 @@ def along(view: View, spec: FigureSpec) -> Figure:
 def sizes(view: View, spec: FigureSpec) -> Figure:
     """Messages of rising size: their rate, or their time over the reference's, for each case.
 
-    The shape is that of Figures 8 to 11 of Beserra et al. (CISIS 2015).
+    As Figures 8 to 11 of Beserra et al. (CISIS 2015).
     """
     times, reference = view.message_times, view.plan.reference
     there = set(times["arm"]) - ({reference} if spec.relative else set())
@@ -185,9 +183,8 @@ def timeouts(view: View, spec: FigureSpec) -> Figure:
 def over_nodes(view: View, spec: FigureSpec) -> Figure:
     """Performance against the number of nodes: the medians of all arms, and below each arm alone.
 
-    The shape is that of Figures 3 and 4 of Torrez, Randles and Priedhorsky (CANOPIE-HPC 2019): a
-    line for the median, a shade from minimum to maximum. Shades of many arms hide each other, so
-    every arm has a panel of its own, all on the same axes.
+    As Figures 3 and 4 of Torrez, Randles and Priedhorsky (CANOPIE-HPC 2019), but with a panel for
+    each arm, since shades from minimum to maximum of many arms hide each other.
     """
     shown, found = spec.quantities[0], series(view, spec)
     arms = [arm for arm in view.arms if arm != view.plan.reference]
@@ -262,11 +259,11 @@ def series(view: View, spec: FigureSpec) -> list[Series]:
 
 
 def curve(view: View, cases: Series, quantity: Quantity, arm: str) -> pd.DataFrame:
-    """One row for each number of nodes, of performance in % of the reference's median.
+    """Performance in % of the reference's median, a row for each number of nodes.
 
     Returns:
-        `x` (nodes), median `y` with smallest and largest (`low`, `high`), `n` blocks, `note` (cost
-        ratio with sign and interval), and in `words` why there is no value.
+        `x` (nodes), median `y`, smallest `low` and largest `high`, `n` blocks, `note` (cost ratio
+        with sign and interval), and in `words` why there is no value.
     """
     rows = []
     for nodes, case in cases.cases.items():

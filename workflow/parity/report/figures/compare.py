@@ -45,8 +45,7 @@ def columns(view: View, spec: FigureSpec) -> list[tuple[str, Quantity]]:
 def symbol(row: Any) -> str:
     """The sign of an outcome, with the mark of a confounded one.
 
-    An interval within the margin has a sign of its own where nothing is concluded: the control
-    was not equivalent, say.
+    An interval within the margin has its own, where the control was not equivalent, say.
     """
     edge = 1 + (row.margin if row.kind == "ratio" else np.nan)
     within = row.outcome == outcomes.INCONCLUSIVE and 1 / edge < row.low90 <= row.high90 < edge
@@ -57,10 +56,9 @@ def symbol(row: Any) -> str:
 def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: str = "",
            compared: Mapping[str, Any] | None = None, against: str = "", numbers: bool = False,
            **look: Any) -> Forest:  # fmt: skip
-    """The comparisons of a case and quantity.
+    """The comparisons of a case and quantity, or these rows by arm, whose blocks are not drawn.
 
     Args:
-        compared: rows by arm, if not the arms with the reference; their blocks are not drawn.
         against: what they are compared with, in words, if not the reference.
         numbers: whether the estimates stand right of the panel.
         look: other attributes of the panel.
@@ -204,9 +202,8 @@ def together(view: View, spec: FigureSpec) -> Figure:
 def crossed(view: View, spec: FigureSpec) -> Figure:
     """A factor of two levels crossed with the container, for the first pair of cases.
 
-    The first row of panels holds what the factor does in each arm, by itself and averaged over
-    both sides; the second how much more or less it does there than in the reference, and what
-    the container does, averaged over the levels; the third that at each level.
+    Row by row: what the factor does in each arm, by itself and averaged over both sides; how much
+    more it does there than in the reference, and what the container does; that at each level.
     """
     table = view.crossed(spec)
     table = table[table["cases"] == table["cases"].iloc[0]]
@@ -267,11 +264,7 @@ def overview(view: View) -> Figure | None:
 
 
 def forests(view: View, shown: Columns, head: str = "") -> Figure:
-    """The comparisons of these cases and quantities.
-
-    Where the panels would not fit on a page they stand closer, and the estimates are left to the
-    table of results.
-    """
+    """The comparisons of these cases and quantities, without numbers where a page has no room."""
     held = {arm for case, each in shown for arm in view.comparisons(case, each.metric)}
     arms = sorted((a for a in view.arms if a in held), key=lambda arm: arm != view.plan.double)
     wide = -(-len(shown) // 2) * (AROUND + style.ROW * len(arms)) + 0.8 <= PAGE

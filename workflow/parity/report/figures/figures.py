@@ -30,10 +30,7 @@ COLUMN, LETTERS, MOST = 3.45, 62, 3  # inches, letters and reasons of the ledger
 
 
 def parts(view: View, spec: FigureSpec) -> Figure:
-    """Parts of one time: means over blocks, and the smallest and largest sum.
-
-    The shape is that of Table 1 of Ruiz et al. (VHPC 2015), drawn.
-    """
+    """Parts of one time, as Table 1 of Ruiz et al. (VHPC 2015): means, smallest and largest sum."""
     cases, made, counts = view.shown(spec), [], []
     labels = {arm: formatting.arm_title(view.plan, arm) for arm in view.arms_of(cases)}
     names = {each.metric: each.label for each in spec.quantities}

@@ -105,7 +105,6 @@ def kinds(view: View, spec: FigureSpec) -> Figure:
 
 
 def _held(view: View, case: str) -> list[str]:
-    """The arms that have events of a case."""
     runs = view.of_events[EVENTS]
     held = set(runs.loc[runs["case"] == case, "arm"])
     return [arm for arm in view.arms if arm in held]
@@ -135,11 +134,7 @@ def _tails(view: View, spec: FigureSpec, groups: Mapping[str, Sequence[tuple[str
 
 
 def _of_table(view: View, spec: FigureSpec, **names: str) -> tuple[str, pd.DataFrame]:
-    """The first case of a figure, and its rows of the figure's table by arm.
-
-    Args:
-        names: columns of a forest by those of the table.
-    """
+    """The first case of a figure, and its table's rows by arm, with columns of a forest."""
     case, table = view.shown(spec)[0], view.of_events[spec.table]
     table = table[(table["case"] == case) & table["arm"].isin(view.arms)]
     table = table.sort_values("arm", key=lambda arms: arms.map(view.arms.index), kind="stable")

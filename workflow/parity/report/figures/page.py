@@ -63,12 +63,10 @@ def page(
     """A figure, drawn and laid out.
 
     Args:
-        panels: row by row.
-        across: how many stand beside each other.
+        panels: row by row, `across` of them beside each other.
         foot: lines of small print.
         left: what the vertical axes of all panels are of.
-        around: inches above and below each row of panels for titles and axes.
-        width: of the page in inches.
+        around: inches above and below each row of panels; `width`: of the page.
     """
     down = -(-len(panels) // across)
     lines = [panels[n * across : (n + 1) * across] for n in range(down)]

@@ -130,9 +130,7 @@ def timeline(
 ) -> Lines:  # fmt: skip
     """Single events, when each was and how long, as dots that can be told apart.
 
-    Args:
-        start, length: of each event, in the units of the axes.
-        xlim, ylim: ends of both axes, the same in all panels of a page.
+    Both, and the ends that all panels of a page share, are in the units of the axes.
     """
     low, high = np.log10(ylim)
     right, up = DOTS[0] / xlim[1], DOTS[1] / (high - low)
@@ -168,9 +166,8 @@ def ecdf(title: str, curves: Mapping[str, tuple[Curve, str]], ground: Curve,
     """The share of events that are as long or longer, on logarithmic axes.
 
     Args:
-        curves: curve and colour by name.
+        curves: curve and colour by name; the names stand right of them if it `is_keyed`.
         ground: the curve behind them.
-        is_keyed: whether their names stand right of it.
     """
     tables = [pd.DataFrame({"arm": name, "x": of.x, "y": of.y}) for name, (of, _) in curves.items()]
     behind = Mark(ground.x, ground.y, {"color": GROUND, "linewidth": 2.2, "zorder": 2})

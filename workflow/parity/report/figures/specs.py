@@ -1,7 +1,6 @@
-"""Which figures there are: those that benchmarks bring, and a plain one for each other benchmark.
+"""Which figures there are: those that benchmarks bring, and a plain one for each other one.
 
-Nothing here draws or imports a plotting library, so that the rules can list the figures at
-no cost, and nothing here names a benchmark.
+Nothing here imports a plotting library, so that the rules can list the figures at no cost.
 """
 
 from __future__ import annotations
@@ -22,11 +21,7 @@ FEW = 12  # up to this many values a row shows each one instead of a box
 
 
 def figures_of(known: Iterable[Benchmark]) -> tuple[FigureSpec, ...]:
-    """The figures of these benchmarks, in the order of the paper.
-
-    Raises:
-        UserError: two figures have one name.
-    """
+    """Figures of these benchmarks in the order of the paper; a UserError if a name is twice."""
     specs = [
         replace(spec, benchmark=benchmark.name)
         for benchmark in known
@@ -43,11 +38,7 @@ def figures_of(known: Iterable[Benchmark]) -> tuple[FigureSpec, ...]:
 
 
 def _plain(benchmark: Benchmark) -> FigureSpec:
-    """The figure of a benchmark that brings none: all that arms are compared by.
-
-    Raises:
-        UserError: it compares a metric that it does not declare.
-    """
+    """The figure of a benchmark that brings none: all that arms are compared by."""
     declared = {quantity.metric: quantity for quantity in benchmark.metrics}
     if missing := [metric for metric in benchmark.primary if metric not in declared]:
         raise UserError(
@@ -76,9 +67,7 @@ def quantity(
     """How a metric of a case is called; one that is not declared keeps its own name and unit.
 
     Args:
-        case: its name, which begins with that of its benchmark.
-        unit: the recorded unit, which an older version may have had another one of; empty
-            where no value was measured.
+        unit: as recorded, perhaps by an older version; empty where no value was measured.
         own: benchmarks of the case's plan, which may be no module's.
     """
     known = {**benchmarks(), **own}

@@ -1,7 +1,6 @@
 """The one style of all figures: a runtime looks the same everywhere.
 
-Colours are Okabe and Ito's (2008), which colour-blind readers tell apart. Each runtime has a marker
-too, and every second variant is hollow, for grey prints; more variants are lighter.
+Colours are Okabe and Ito's (2008); markers, and hollow ones, tell arms apart in grey prints.
 """
 
 from __future__ import annotations
@@ -68,10 +67,7 @@ class ArmStyle:
 
 
 def use() -> None:
-    """Set the style, and keep to the fonts that come with the plotting library.
-
-    The machine's own fonts could be another version, and then bytes would differ.
-    """
+    """Set the style, with the fonts of the plotting library: the machine's own could be others."""
     plt.rcdefaults()
     settings = Path(__file__).with_name("house.mplstyle")
     matplotlib.rcParams.update(matplotlib.rc_params_from_file(settings, use_default_template=False))
@@ -108,10 +104,7 @@ _OPTIONS = subset.Options
 
 
 def _without_layout(**options: Any) -> Any:
-    """How a font is embedded: without its tables for scripts and ligatures, which take longest.
-
-    The text of a figure is set by then, and no viewer sets it once more.
-    """
+    """How a font is embedded: without the tables that set text, which take longest."""
     made = _OPTIONS(**options)
     made.drop_tables += ["GDEF", "GPOS", "GSUB"]
     return made
@@ -120,7 +113,7 @@ def _without_layout(**options: Any) -> Any:
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write `<name>.pdf` and `<name>.png` without anything that differs between two runs.
 
-    Each is drawn once: `Figure.savefig` would lay a figure out once more, which is laid out.
+    Each is drawn once: `Figure.savefig` would lay a figure out once more.
     """
     folder.mkdir(parents=True, exist_ok=True)
     canvas: Any = FigureCanvasAgg(figure)

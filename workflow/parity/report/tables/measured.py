@@ -40,7 +40,6 @@ def _milliseconds(value: float, digits: int = 3) -> str:
 
 
 def _seconds(value: float) -> str:
-    """A time in the largest unit that it fills, with three digits: `49.9 ms`."""
     unit, name = next((u for u in UNITS if value >= u[0]), UNITS[-1])
     return f"{significant(value / unit)} {name}"
 
@@ -50,7 +49,6 @@ def _hundredths(value: float) -> str:
 
 
 def _with_ends(shown: Callable[[float], str], value: float, low: float, high: float) -> str:
-    """A number with its interval, if it has one."""
     if not np.isfinite(value):
         return "–"
     return f"{shown(value)} [{shown(low)}, {shown(high)}]" if np.isfinite(low) else shown(value)
@@ -91,9 +89,8 @@ def return_levels(view: View) -> Table:
 def replay(view: View) -> Table:
     """From how many ranks on programs whose ranks meet events of their own are slowed.
 
-    A slowdown is one beyond that of the reference: the interval of an arm over that of the
-    reference, end against end, which is wider than one of their ratio. Where the reference has
-    only a lower bound, or one of both no interval, nothing is known.
+    That is, beyond the reference: interval over interval, end against end, which is wider than
+    one of their ratio. Nothing is known where either is a lower bound or has no interval.
     """
     plan, replayed, cells = view.plan, view.of_events["replay"], []
     if not len(replayed):

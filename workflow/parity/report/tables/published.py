@@ -1,8 +1,4 @@
-"""Published values beside ours: the nearest statistic of our runs, no test between them.
-
-The published machine is another one, so the two columns answer whether the order
-of magnitude is the same and nothing more.
-"""
+"""Published values beside the nearest statistic of our runs; no test, as machines differ."""
 
 from __future__ import annotations
 
@@ -32,10 +28,8 @@ class PublishedValue:
     """A row of config/published/values.csv: its columns in their order, as they are written.
 
     Attributes:
-        statistic: which statistic of our runs comes nearest, a key of `STATISTICS`.
+        statistic: which of our runs comes nearest, a key of `STATISTICS`.
         arm: empty where the statistic is not of one arm.
-        published: the number, with as many decimals as it was given with.
-        place: where it stands in the paper.
     """
 
     study: str
@@ -56,8 +50,8 @@ def load(path: Path, study: str) -> list[PublishedValue]:
     """The published values of a study from config/published/values.csv.
 
     Raises:
-        UserError: the file has other columns, or a row an unknown statistic or metric,
-            no number, or an arm where none belongs; with the line.
+        UserError: other columns, an unknown statistic or metric, no number, or an arm where none
+            belongs; with the line.
     """
     values = [PublishedValue(**row) for row in read_rows(path, COLUMNS)]
     seen = set[PublishedValue]()

@@ -1,7 +1,4 @@
-"""Tables of what was found: conclusions, answers, spread, and what became of every run.
-
-The numbers behind them are in the dataset's analysis/.
-"""
+"""Tables of what was found: conclusions, answers, spread, and what became of every run."""
 
 from __future__ import annotations
 
@@ -105,12 +102,7 @@ def steps(view: View) -> Table:
 
 @dataclass
 class Subject:
-    """A quantity of one program in all of its cases.
-
-    Attributes:
-        rows: the measured comparisons of the arms that are asked about.
-        controls: those of the A/A pair.
-    """
+    """A quantity of one program in all of its cases: comparisons of arms, and of the A/A pair."""
 
     title: str
     rows: list[ComparedRow] = field(default_factory=list)

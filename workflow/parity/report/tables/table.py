@@ -19,12 +19,9 @@ _TABLES: Mapping[str, Any] = msgspec.yaml.decode(
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text, whose columns `columns.yaml` has.
+    """A table of plain text, whose columns `columns.yaml` has.
 
-    Attributes:
-        name: file name without its ending.
-        rows: cells as plain text.
-        more: further columns with their LaTeX column types.
+    `more` are further columns with their LaTeX column types.
     """
 
     name: str
@@ -38,21 +35,14 @@ class Table:
 
 
 def to_latex(table: Table, note: str = "") -> Latex:
-    """A booktabs table, perhaps with a sentence below it.
-
-    Where rows share their first cell, only the first of them shows it.
-    """
+    """A booktabs table; where rows share their first cell, only the first of them shows it."""
     breaks = table.name not in _TABLES["floats"]
     facts = {"columns": table.columns, "rows": table.rows, "breaks": breaks, "note": note}
     return Latex(render("table.tex", **facts))
 
 
 def write_all(tables: Iterable[Table], folder: Path, note: str = "") -> None:
-    """Write `<name>.tex` and `<name>.csv` of each that has rows.
-
-    Args:
-        note: a sentence below each; in CSV it is the last column.
-    """
+    """Write `<name>.tex` and `.csv` of each that has rows; a note stands below, or as a column."""
     folder.mkdir(parents=True, exist_ok=True)
     for table in (table for table in tables if table.rows):
         (folder / f"{table.name}.tex").write_text(to_latex(table, note), encoding="utf-8")
