@@ -63,15 +63,19 @@ def test_an_answer_that_ends_too_early_has_no_rows():
             read_audit(io.BytesIO(ANSWER[:end]))
 
 
-@pytest.mark.parametrize("change", [b"", b"two\ncontents\n more"])
-def test_a_file_that_changed_while_it_was_read_is_refused(change):
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (MATHS, b""),
+        (MATHS, b"two\ncontents\n more"),
+        (b"file 13 /lib/libm.so.6\n", b""),
+    ],
+    ids=["shorter", "longer", "not told"],
+)
+def test_a_file_that_changed_or_is_not_told_is_refused(old, new):
+    answer = ANSWER.replace(old, new)
     with pytest.raises(UserError):
-        read_audit(io.BytesIO(ANSWER.replace(LOADER + MATHS, change)))
-
-
-def test_a_library_whose_content_is_not_told_is_refused():
-    with pytest.raises(UserError, match="libm"):
-        read_audit(io.BytesIO(ANSWER.replace(b"file 13 /lib/libm.so.6\n", b"").replace(MATHS, b"")))
+        read_audit(io.BytesIO(answer if old == MATHS else answer.replace(MATHS, b"")))
 
 
 def test_the_order_of_libraries_does_not_matter():
@@ -94,18 +98,14 @@ def audit(*paths):
 def test_the_real_shell_on_this_machine():
     shell, absent = audit("/bin/sh", "/no such file")
     assert shell.sha256 == hashlib.sha256(Path("/bin/sh").read_bytes()).hexdigest()
-    assert len(shell.build_id) == 40
     libraries = {library.library: library.sha256 for library in shell.closure}
     assert any(name.startswith("libc.so") for name in libraries)
     assert all(len(digest) == 64 for digest in libraries.values())
     assert (absent.path, absent.sha256) == ("/no such file", "")
-
-
-@pytest.mark.skipif(shutil.which("readelf") is None, reason="readelf is not installed")
-def test_the_build_id_is_the_one_that_readelf_reads():
-    (shell,) = audit("/bin/sh")
-    notes = subprocess.run(["readelf", "-n", "/bin/sh"], capture_output=True, text=True, check=True)
-    assert f"Build ID: {shell.build_id}\n" in notes.stdout
+    if shutil.which("readelf"):
+        words = ["readelf", "-n", "/bin/sh"]
+        notes = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        assert f"Build ID: {shell.build_id}\n" in notes and len(shell.build_id) == 40
 
 
 def test_a_file_is_read_once_and_a_folder_never(tmp_path):

@@ -28,6 +28,7 @@ from parity.software.toolchain import Toolchain
 
 ROOT = Path(__file__).parents[3]
 CONTAINERS = ROOT / "containers"
+SECTION = load_yaml(ROOT / "config/config.yaml")["spack"]
 
 
 @pytest.fixture
@@ -44,10 +45,8 @@ def spack(tmp_path: Path) -> Spack:
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     (tmp_path / "checkout/lib/spack/__pycache__/a.pyc").touch()
-    section = load_yaml(ROOT / "config/config.yaml")["spack"]
-    site = spack_site(section | {"prefix": str(tmp_path / "prefix")}, jobs=2)
-    home = tmp_path / "prefix/debian12"
-    return Spack(program, "0.22.1", "", home, None, site)
+    site = spack_site(SECTION | {"prefix": str(tmp_path / "prefix")}, jobs=2)
+    return Spack(program, "0.22.1", "", tmp_path / "prefix/debian12", None, site)
 
 
 @pytest.fixture
@@ -59,20 +58,16 @@ def mirror(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every package has version 1."""
-    monkeypatch.setattr(
-        "parity.software.toolchain.installed_versions",
-        lambda names: sorted(f"{name}=1" for name in names),
-    )
+def sent(tmp_path: Path, toolchain: Toolchain, spack: Spack, mirror: Path, monkeypatch):
+    """Makes the context of a toolchain's image, with version 1 of every package."""
+    versions = "parity.software.toolchain.installed_versions"
+    monkeypatch.setattr(versions, lambda names: sorted(f"{name}=1" for name in names))
 
+    def make(name: str = "context", spack: Spack = spack) -> Context:
+        folder = tmp_path / name
+        return spack_context(CONTAINERS, ["sysbench=2"], toolchain, spack, mirror, folder)
 
-@pytest.fixture
-def made(
-    tmp_path: Path, toolchain: Toolchain, spack: Spack, mirror: Path, installed: None
-) -> Context:
-    (tmp_path / "context").mkdir()
-    return spack_context(CONTAINERS, ["sysbench=2"], toolchain, spack, mirror, tmp_path / "context")
+    return make
 
 
 @pytest.mark.parametrize(
@@ -87,20 +82,9 @@ def test_the_command_line_of_each_builder(program: str, begin: list[str]) -> Non
     (builder,) = [builder for builder in BUILDERS if builder.program == program]
     context = Context(Path("/c"), "system", {"PACKAGES": "a=1 b=2"}, "FROM")
     assert build_command(builder, context, "debian@sha256:1", "f00", Path("/t/id")) == [
-        *begin,
-        "--build-arg",
-        "BASE=debian@sha256:1",
-        "--build-arg",
-        "RECIPE=f00",
-        "--build-arg",
-        "PACKAGES=a=1 b=2",
-        "--target",
-        "system",
-        "--iidfile",
-        "/t/id",
-        "--file",
-        "/c/Dockerfile",
-        "/c",
+        *(*begin, "--build-arg", "BASE=debian@sha256:1", "--build-arg", "RECIPE=f00"),
+        *("--build-arg", "PACKAGES=a=1 b=2", "--target", "system", "--iidfile", "/t/id"),
+        *("--file", "/c/Dockerfile", "/c"),
     ]
 
 
@@ -109,6 +93,9 @@ def test_debian_s_image_stops_at_its_stage_and_is_sent_no_spack() -> None:
     assert (context.folder, context.stage) == (CONTAINERS, "system")
     assert context.arguments == {"PACKAGES": "b=2 a=1"}
     assert sorted(path.name for path in CONTAINERS.iterdir()) == ["Dockerfile", "hosts"]
+    # The classic builder of Docker makes every stage up to the one that is asked for.
+    stages = re.findall(r"^FROM .*$", (CONTAINERS / "Dockerfile").read_text(), re.M)
+    assert stages == ["FROM ${BASE} AS system", "FROM system AS build", "FROM system AS spack"]
 
 
 def test_an_image_with_own_sources_adds_them_to_debian_s(tmp_path: Path) -> None:
@@ -121,29 +108,21 @@ def test_an_image_with_own_sources_adds_them_to_debian_s(tmp_path: Path) -> None
         "SOURCES": "selfish.c",
         "FOLDER": "/opt/parity/compiled",
     }
-    sent = {path.name for path in (tmp_path / "sources").iterdir()}
-    assert sent == {"compile.sh", "selfish.c", "trace.h"}
+    sources = {path.name for path in (tmp_path / "sources").iterdir()}
+    assert sources == {"compile.sh", "selfish.c", "trace.h"}
     stages = re.findall(r"^FROM (\S+) AS (\S+)$", (tmp_path / "Dockerfile").read_text(), re.M)
     # Docker without BuildKit goes through every stage before its own.
     on = ["${BASE}", "system", "system"]
     assert stages == list(zip(on, ["system", "compiler", "compiled"], strict=True))
-
-
-def test_its_recipe_changes_with_a_source(tmp_path: Path) -> None:
-    recipes = set()
-    for number, text in enumerate(("", "/* changed */")):
-        folder = tmp_path / str(number)
-        context = compiled_context(CONTAINERS, [], ["selfish.c"], ["gcc=4"], folder)
-        with (folder / "sources/selfish.c").open("a") as file:
-            file.write(text)
-        again = system_context(folder, [])
-        recipes.add(recipe_of(replace(context, made_from=again.made_from), "sha256:1"))
-    assert len(recipes) == 2
+    # Its recipe changes with a source.
+    with (tmp_path / "sources/selfish.c").open("a") as file:
+        file.write("/* changed */")
+    changed = replace(context, made_from=system_context(tmp_path, []).made_from)
+    assert recipe_of(changed, "sha256:1") != recipe_of(context, "sha256:1")
 
 
 def test_every_file_of_the_folder_counts_for_the_image(tmp_path: Path) -> None:
-    containers = tmp_path / "containers"
-    shutil.copytree(CONTAINERS, containers)
+    shutil.copytree(CONTAINERS, containers := tmp_path / "containers")
     recipes = {recipe_of(system_context(containers, ["a=1"]), "sha256:1")}
     (containers / "etc").mkdir()
     for text in ("one", "another"):
@@ -152,37 +131,24 @@ def test_every_file_of_the_folder_counts_for_the_image(tmp_path: Path) -> None:
     assert len(recipes) == 3
 
 
-def test_from_1_0_on_the_image_is_sent_spack_s_packages(
-    tmp_path: Path, toolchain: Toolchain, spack: Spack, mirror: Path, installed: None
-) -> None:
+def test_from_1_0_on_the_image_is_sent_spack_s_packages(tmp_path, spack: Spack, sent) -> None:
     builtin = tmp_path / "packages/repos/spack_repo/builtin"
     (builtin / "packages/hpcg").mkdir(parents=True)
     (builtin / "packages/hpcg/package.py").touch()
-    (tmp_path / "context").mkdir()
-    newer = replace(spack, version="1.0.2", packages=builtin)
-    made = spack_context(CONTAINERS, [], toolchain, newer, mirror, tmp_path / "context")
+    context = sent(spack=replace(spack, version="1.0.2", packages=builtin))
     there = "builtin/repos/spack_repo/builtin"
-    assert (made.folder / "spack" / there / "packages/hpcg/package.py").exists()
-    assert json.loads((made.folder / "scope/repos.yaml").read_text())["repos"] == {
+    assert (context.folder / "spack" / there / "packages/hpcg/package.py").exists()
+    assert json.loads((context.folder / "scope/repos.yaml").read_text())["repos"] == {
         "parity": str(spack.site.prefix / "debian12/recipes"),
         "builtin": f"/spack/{there}",
     }
 
 
-def test_the_stages_of_the_dockerfile_are_those_that_are_asked_for() -> None:
-    lines = (CONTAINERS / "Dockerfile").read_text().splitlines()
-    stages = [line for line in lines if line.startswith("FROM ")]
-    # The classic builder of Docker makes every stage up to the one that is asked for.
-    assert stages == ["FROM ${BASE} AS system", "FROM system AS build", "FROM system AS spack"]
-
-
-def test_the_arguments_of_a_toolchain_s_image(
-    made: Context, spack: Spack, toolchain: Toolchain
-) -> None:
-    origin = json.loads(toolchain.origin.read_text())
-    packages = load_yaml(toolchain.debian)
-    assert made.stage == "spack"
-    assert made.arguments == {
+def test_the_arguments_of_a_toolchain_s_image(sent, spack: Spack, toolchain: Toolchain) -> None:
+    origin, packages = json.loads(toolchain.origin.read_text()), load_yaml(toolchain.debian)
+    context = sent()
+    assert context.stage == "spack"
+    assert context.arguments == {
         "PACKAGES": " ".join(sorted(["sysbench=2", *(f"{name}=1" for name in packages["run"])])),
         "BUILD_PACKAGES": " ".join(f"{name}=1" for name in packages["build"]),
         "PREFIX": str(spack.site.prefix),
@@ -192,46 +158,34 @@ def test_the_arguments_of_a_toolchain_s_image(
     }
 
 
-def test_the_context_holds_all_that_is_copied(made: Context) -> None:
-    names = {str(path.relative_to(made.folder)) for path in made.folder.rglob("*")}
-    assert {"Dockerfile", "hosts", "scope/config.yaml", "scope/repos.yaml"} <= names
+def test_the_context_holds_all_that_is_copied_and_no_more(sent, spack: Spack) -> None:
+    context = sent()
+    paths = {str(path.relative_to(context.folder)) for path in context.folder.rglob("*")}
+    assert {"Dockerfile", "hosts", "scope/config.yaml", "scope/repos.yaml"} <= paths
     toolchain = {"spack.yaml", "spack.lock", "lock.json", "recipes/repo.yaml"}
-    assert {f"toolchain/{name}" for name in toolchain} <= names
-    assert "toolchain/recipes/packages/netpipe/package.py" in names
-    assert os.access(made.folder / "spack/bin/spack", os.X_OK)
+    toolchain |= {"recipes/packages/netpipe/package.py"}
+    assert {f"toolchain/{name}" for name in toolchain} <= paths
+    assert os.access(context.folder / "spack/bin/spack", os.X_OK)
     # The image's own lock is the very file that the label has the digest of.
-    assert files.digest(made.folder / "toolchain/spack.lock") == made.arguments["LOCK"]
-    assert (made.folder / "sources/a-1.tar.gz").is_symlink()
-    assert (made.folder / "sources/a-1.tar.gz").read_bytes() == b"source"
+    assert files.digest(context.folder / "toolchain/spack.lock") == context.arguments["LOCK"]
+    assert (context.folder / "sources/a-1.tar.gz").is_symlink()
+    assert (context.folder / "sources/a-1.tar.gz").read_bytes() == b"source"
+    # Neither history nor what was compiled is sent.
+    assert not {"__pycache__", "a.pyc", ".git", "opt"} & {Path(path).name for path in paths}
+    # Spack is told the same place as natively.
+    home, scopes = spack.site.prefix / "debian12", (context.folder / "scope").iterdir()
+    scope = {path.stem: json.loads(path.read_text())[path.stem] for path in scopes}
+    assert scope["config"]["install_tree"]["root"] == str(home / "tree")
+    assert scope["repos"] == [str(home / "recipes")]
+    assert scope["mirrors"] == {"sources": "file:///sources"}
 
 
-def test_the_context_has_neither_history_nor_what_was_compiled(made: Context) -> None:
-    names = [path.name for path in made.folder.rglob("*")]
-    assert not {"__pycache__", "a.pyc", ".git", "opt"} & set(names)
-
-
-def test_spack_is_told_the_same_place_in_the_image(made: Context, spack: Spack) -> None:
-    home = spack.site.prefix / "debian12"
-    scope = {path.stem: json.loads(path.read_text()) for path in (made.folder / "scope").iterdir()}
-    assert scope["config"]["config"]["install_tree"]["root"] == str(home / "tree")
-    assert scope["repos"]["repos"] == [str(home / "recipes")]
-    assert scope["mirrors"]["mirrors"] == {"sources": "file:///sources"}
-
-
-def test_the_image_s_recipe_follows_the_lock(
-    tmp_path: Path, made: Context, toolchain: Toolchain, spack: Spack, mirror: Path
-) -> None:
-    before = recipe_of(made, "sha256:1")
-    again = tmp_path / "again"
-    again.mkdir()
-    same = spack_context(CONTAINERS, ["sysbench=2"], toolchain, spack, mirror, again)
-    assert recipe_of(same, "sha256:1") == before
+def test_the_image_s_recipe_follows_the_lock(sent, toolchain: Toolchain) -> None:
+    before = recipe_of(sent(), "sha256:1")
+    assert recipe_of(sent("again"), "sha256:1") == before
     origin = json.loads(toolchain.origin.read_text())
     toolchain.origin.write_text(json.dumps(origin | {"spack.yaml": "sha256:0"}))
-    other = tmp_path / "other"
-    other.mkdir()
-    changed = spack_context(CONTAINERS, ["sysbench=2"], toolchain, spack, mirror, other)
-    assert recipe_of(changed, "sha256:1") != before
+    assert recipe_of(sent("other"), "sha256:1") != before
 
 
 @pytest.mark.parametrize(
@@ -272,19 +226,17 @@ def test_preloaded_libraries_are_recorded_and_scripts_are_not(tmp_path: Path) ->
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(data)
-    found = [str(path.relative_to(tmp_path)) for path in programs_of(tmp_path)]
-    assert found == ["hpcc/bin/hpcc", "mpi-time/lib/libmpitime.so"]
+    programs = [str(path.relative_to(tmp_path)) for path in programs_of(tmp_path)]
+    assert programs == ["hpcc/bin/hpcc", "mpi-time/lib/libmpitime.so"]
 
 
-def test_a_real_spack_gathers_a_mirror_for_a_lock(tmp_path: Path) -> None:
+def test_a_real_spack_gathers_a_mirror_for_a_lock(tmp_path: Path, toolchain: Toolchain) -> None:
     """With a checkout in PARITY_SPACK and a mirror in PARITY_SOURCES."""
     checkout, mirror = os.environ.get("PARITY_SPACK"), os.environ.get("PARITY_SOURCES")
     if not checkout or not mirror:
         pytest.skip("PARITY_SPACK and PARITY_SOURCES name no Spack and no source mirror")
-    section = load_yaml(ROOT / "config/config.yaml")["spack"]
     named = {"prefix": str(tmp_path / "prefix"), "repository": checkout, "sources": mirror}
-    toolchain = site_toolchain(tmp_path / "spack")
-    spack = find_spack(spack_site(section | named, jobs=1), toolchain, tmp_path / "log")
+    spack = find_spack(spack_site(SECTION | named, jobs=1), toolchain, tmp_path / "log")
     gather_sources(spack, toolchain, tmp_path / "mirror", tmp_path / "log")
     names = {path.name for path in (tmp_path / "mirror").glob("*/*.tar.gz")}
     assert names == {"hpcc-1.5.0.tar.gz", "netpipe-3.7.2.tar.gz"}

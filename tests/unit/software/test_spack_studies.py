@@ -26,11 +26,8 @@ def test_a_study_is_spack_s_and_has_the_register_s_margins(name, scale):
     if scale != "cluster":
         assert [case.name for case in study.cases] == CASES[name]
         assert study.blocks == (30 if scale == "machine" else study.blocks) >= 2
-
-
-@pytest.mark.parametrize("scale", ["smoke", "machine", "cluster"])
-def test_the_ladder_is_climbed_from_the_ground(scale):
-    arms = load_study(STUDIES / "ladder.yaml", scale).arms
-    steps = tuple(f"ladder-{each}" for each in MECHANISMS)
-    assert arms[: 2 + len(steps)] == ("native-a", "native-b", *steps)
-    assert set(arms[2 + len(steps) :]) >= {"charliecloud-sqfs", "apptainer", "podman"}
+    if name == "ladder":
+        rungs = ("native-a", "native-b", *(f"ladder-{each}" for each in MECHANISMS))
+        assert study.arms[: len(rungs)] == rungs
+        above = set(study.arms[len(rungs) :])
+        assert above >= {"charliecloud-sqfs", "apptainer", "podman"}
