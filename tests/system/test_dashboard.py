@@ -31,8 +31,8 @@ from playwright.sync_api import (
 
 from parity.analysis import analysis, dataset
 from parity.claims.verdicts import Judgement
-from parity.report.dashboard import content, page
-from parity.report.dashboard.content import Content
+from parity.report.dashboard import page
+from parity.report.dashboard.page import Content
 from parity.report.view import View, origin_of
 
 pytestmark = [pytest.mark.system, pytest.mark.beside]
@@ -80,7 +80,7 @@ def address(view: View, tmp_path_factory) -> str:
 
 
 def _content(view: View) -> Content:
-    return content.content([view], [sample_claims.judgement(view)], sample_claims.STUDIES)
+    return page.content([view], [sample_claims.judgement(view)], sample_claims.STUDIES)
 
 
 @pytest.fixture(scope="module")
@@ -523,7 +523,7 @@ def test_every_claim_of_the_archives_opens_and_leads_to_a_run(
     opened = _open(context, made.as_uri())
     folders = sorted((made.parents[1] / "archive").glob("*/claims"))
     folders.sort(key=lambda folder: folder.parent.name != ARCHIVE.name)
-    judged = content.on_all_systems([Judgement.read(each) for each in folders])
+    judged = page.on_all_systems([Judgement.read(each) for each in folders])
     assert 1 < judged.verdicts["judged"].nunique() <= len(folders)
     leading = set(judged.evidence.loc[judged.evidence["case"] != "", "claim"])
     known = judged.verdicts["claim"].drop_duplicates()
@@ -562,7 +562,7 @@ def test_a_claim_is_told_of_each_system_that_tests_it(
         verdict=first.verdicts["claim"].map(elsewhere).fillna("not-tested"),
     )
     both = [first, Judgement(rows, first.evidence)]
-    page.write(content.content([view], both, sample_claims.STUDIES), tmp_path / "dashboard.html")
+    page.write(page.content([view], both, sample_claims.STUDIES), tmp_path / "dashboard.html")
     opened = _open(context, (tmp_path / "dashboard.html").as_uri())
     _expect_claims(opened, "compute", "linear", "memory", "start", "size", "kernel", "hostile")
     expect(opened.locator(".tally.verdict-contradicted b")).to_have_text("2")

@@ -12,8 +12,8 @@ import pytest
 import sample_claims
 import synthetic
 
-from parity.report.dashboard import content, page
-from parity.report.dashboard.content import FIELDS, Content
+from parity.report.dashboard import page
+from parity.report.dashboard.page import FIELDS, Content
 from parity.report.formatting import ended_of
 from parity.report.templating import WORDS
 from parity.report.view import View
@@ -31,7 +31,7 @@ def view(tmp_path_factory) -> View:
 
 @pytest.fixture(scope="module")
 def document(view: View) -> Content:
-    return content.content([view], [sample_claims.judgement(view)], sample_claims.STUDIES)
+    return page.content([view], [sample_claims.judgement(view)], sample_claims.STUDIES)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_the_natives_of_every_ratio_are_those_of_the_analysis(
         f"{case}/{metric}": ("native-a",) for case, metric in known
     }
     longer = _synthetic(tmp_path, blocks=10)
-    natives = content.content([longer], [sample_claims.judgement(longer)], {}).archives[0].natives
+    natives = page.content([longer], [sample_claims.judgement(longer)], {}).archives[0].natives
     assert natives["sysbench/time"] == ("native-a", "native-b")
     assert natives["startup-cold/start_seconds"] == ("native-a",)
 
@@ -125,7 +125,7 @@ def test_a_run_without_a_record_is_there_as_not_run(tmp_path: Path) -> None:
     runs = whole.dataset.runs
     gone = runs.iloc[0]
     lacking = replace(whole, dataset=replace(whole.dataset, runs=runs.iloc[1:]))
-    made = content.content([lacking], [sample_claims.judgement(whole)], {})
+    made = page.content([lacking], [sample_claims.judgement(whole)], {})
     last = dict(zip(FIELDS, made.archives[0].runs[-1], strict=True))
     assert made.texts[last["run"]] == gone["run"]
     assert made.texts[last["reason"]] == "not-run"

@@ -23,7 +23,7 @@ from parity.records import dataset
 from parity.records.timed import CaseTime
 from parity.report import answer, formatting, paper, texts, write
 from parity.report.figures import figures
-from parity.report.tables import published, results, setting
+from parity.report.tables import measured, published, results
 from parity.report.templating import latex
 from parity.report.texts import by_difference
 from parity.report.view import View
@@ -106,7 +106,8 @@ BANNED = re.compile(r"signific|no difference|identical|indistinguishable", re.IG
 
 def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
     view = make_view(3)
-    machine, environment = (dict(setting.machine(view).rows), dict(setting.environment(view).rows))
+    machine = dict(measured.machine(view).rows)
+    environment = dict(measured.environment(view).rows)
     assert machine["System"] == "synthetic (vm)"
     assert environment["measured"] == "2026-01-01 00:00 to 01:30 UTC"
     assert environment["Docker"] == "version 1"

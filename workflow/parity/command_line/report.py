@@ -99,13 +99,12 @@ def dashboard(
     from parity.claims.register import load_register
     from parity.claims.verdicts import Judgement
     from parity.report import view
-    from parity.report.dashboard import content
     from parity.report.dashboard import page as pages
 
     judgements = [Judgement.read(path.parent) for path in verdicts]
     studies = load_register(claims, published).studies
     views = [view.load(plan.parent) for plan in plans]
-    pages.write(content.content(views, judgements, studies), page)
+    pages.write(pages.content(views, judgements, studies), page)
     print(f"{page}: {page.stat().st_size / 1e6:.1f} MB, open it in a browser")
 
 

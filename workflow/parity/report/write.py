@@ -9,7 +9,7 @@ from parity.records.timed import CaseTime
 from parity.report import texts
 from parity.report.figures import compare, figures, style
 from parity.report.figures.specs import LEDGER, OVERVIEW
-from parity.report.tables import measured, published, results, setting
+from parity.report.tables import measured, published, results
 from parity.report.tables.published import PublishedValue
 from parity.report.tables.table import Table, write_all
 from parity.report.view import View
@@ -21,8 +21,8 @@ TABLES = (
     results.beside, results.sensitivity, results.dispersion, measured.quantiles, measured.quota_law,
     measured.return_levels, measured.replay, measured.timeouts, measured.time_in_mpi,
     measured.message_sizes, measured.placement, measured.byte_ledger, measured.request_ledger,
-    setting.cases, results.ledger, results.losses, results.exclusions, setting.machine,
-    setting.environment, setting.images, results.not_tested,
+    measured.cases, results.ledger, results.losses, results.exclusions, measured.machine,
+    measured.environment, measured.images, results.not_tested,
 )  # fmt: skip
 
 

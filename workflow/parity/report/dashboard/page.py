@@ -1,17 +1,285 @@
-"""The page itself: one file that asks nothing of any network."""
+"""The page: one file that asks nothing of any network, with claims, comparisons, all runs."""
 
 from __future__ import annotations
 
 import base64
 import gzip
+import json
+import math
 import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from parity.report.dashboard.content import Content
+from parity.analysis import outcomes
+from parity.analysis.dataset import Dataset
+from parity.analysis.descriptive import NOT_RUN
+from parity.claims.terms import NOT_TESTED
+from parity.claims.verdicts import Judgement
+from parity.core import wording
+from parity.core.documents import Document
+from parity.plan.system import kind_of
+from parity.report import formatting
+from parity.report.figures.specs import quantity
+from parity.report.templating import WORDS
+from parity.report.view import ComparedRow, View, rows_of
+
+# Columns of a run that are texts, and those that are numbers or none.
+TEXTS = (
+    "block", "run", "case", "arm", "stage", "reason", "detail", "started", "parameters",
+    "evidence", "image_digest", "binary_sha256", "closure_sha256", "environment_sha256",
+    "stdout_sha256",
+)  # fmt: skip
+NUMBERS = (
+    "attempt", "position", "session", "exit_code", "wall_seconds", "user_seconds",
+    "system_seconds", "steal_fraction", "load_before",
+)  # fmt: skip
+# What follows in each row: whether it is the last attempt, whether its numbers count, its
+# command, its numbers.
+FIELDS = (*TEXTS, *NUMBERS, "final", "counts", "command", "metrics")
+Texts = dict[str, int]  # the number of each text so far
+_OF_IMAGES = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
+_SAME = (
+    "case", "metric", "arm", "planned", "blocks", "estimate", "low95", "high95", "low90",
+    "high90", "margin", "smallest_margin", "reason", "identity",
+)  # fmt: skip
+_ENDS = ("estimate", "low95", "high95")
+
+
+class Archive(Document, frozen=True):
+    """What the page holds of one dataset.
+
+    Attributes:
+        reference: the arm that all others are compared with.
+        note: what its kind of system means for what is said of it.
+        cases: title, benchmark, its title and the levels (may be empty) of each case.
+        quantities: by `<benchmark>/<metric>`: label, unit, the factor that turns a value in the
+            `recorded` unit into one in it, and which is better: lower, higher or neither.
+        natives: by `<case>/<metric>`, the reference and what else stands for it: a ratio to the
+            reference is one to their geometric mean within the block.
+        blocks: in the order of the plan, each with its number and its nodes.
+        nodes: facts by node: those that never changed, others by block, fact and phase.
+        images: the digest chain from the base to each format, as recorded.
+        runs: rows of `FIELDS`.
+    """
+
+    name: str
+    title: str
+    systems: tuple[str, ...]
+    measured: str
+    commits: list[str]
+    reference: str
+    note: str
+    arms: dict[str, str]
+    cases: dict[str, dict[str, str]]
+    quantities: dict[str, dict[str, Any]]
+    natives: dict[str, tuple[str, ...]]
+    comparisons: list[dict[str, Any]]
+    blocks: list[dict[str, Any]]
+    nodes: dict[str, dict[str, Any]]
+    images: list[dict[str, str]]
+    runs: list[list[Any]]
+
+
+class Content(Document, frozen=True):
+    """What the page holds.
+
+    Attributes:
+        studies: title, authors, venue and year of each study, by its id.
+        verdicts, evidence: rows of the tables of these names in parity.claims.verdicts, of the
+            system that leads and of others that test a claim.
+        fields: what the columns of `runs` are; those of them that are numbers of `texts`.
+    """
+
+    studies: Mapping[str, Mapping[str, Any]]
+    verdicts: list[dict[str, Any]]
+    evidence: list[dict[str, Any]]
+    wording: Mapping[str, Mapping[str, Any]]
+    archives: list[Archive]
+    fields: dict[str, tuple[str, ...]]
+    texts: list[str]
+
+
+def content(
+    views: Iterable[View],
+    judgements: Sequence[Judgement],
+    studies: Mapping[str, Mapping[str, Any]],
+) -> Content:
+    """The page's content: datasets, and the verdicts on claims with what they rest on."""
+    texts: Texts = {}
+    judged = on_all_systems(judgements)
+    return Content(
+        studies=studies,
+        verdicts=_records(judged.verdicts),
+        evidence=_records(judged.evidence),
+        wording=WORDS["dashboard"],
+        archives=[_archive(view, texts) for view in views],
+        fields={"texts": TEXTS, "all": FIELDS},
+        texts=list(texts),
+    )
+
+
+def on_all_systems(judgements: Sequence[Judgement]) -> Judgement:
+    """All claims on the first system, and on others that test them, claim by claim.
+
+    Evidence has the column `judged` of the verdicts as well.
+    """
+    verdicts, evidence = [], []
+    for place, judgement in enumerate(judgements):
+        rows = judgement.verdicts
+        told = rows if place == 0 else rows[rows["verdict"] != NOT_TESTED]
+        rests_on = judgement.evidence[judgement.evidence["claim"].isin(told["claim"])]
+        verdicts.append(told)
+        evidence.append(rests_on.assign(judged=next(iter(told["judged"]), "")))
+    joined = pd.concat(verdicts).sort_values("position", kind="stable")
+    return Judgement(joined, pd.concat(evidence))
+
+
+def _archive(view: View, texts: Texts) -> Archive:
+    plan, data, facts = view.plan, view.dataset, view.origin.facts
+    nodes_of = data.nodes.groupby("block")["node"].unique()
+    columns = ["benchmark", "metric", "unit", "better"]
+    measured = data.metrics[columns].drop_duplicates().itertuples(index=False, name=None)
+    quantities = {}
+    for benchmark, metric, unit, better in measured:
+        known = quantity(benchmark, metric, unit, plan.definitions)
+        shown = {"label": known.label, "unit": known.unit, "factor": known.factor}
+        quantities[f"{benchmark}/{metric}"] = shown | {"recorded": unit, "better": better}
+    return Archive(
+        name=data.name,
+        title=plan.title,
+        systems=view.origin.systems,
+        measured=wording.period(facts.began, facts.ended),
+        commits=[program.commit for program in facts.programs],
+        reference=plan.reference,
+        note=kind_of(view.origin.scale_labels).threat,
+        arms={arm: formatting.arm_title(plan, arm) for arm in view.arms},
+        cases={
+            case.name: {
+                "title": formatting.case_title(plan, case.name),
+                "benchmark": case.benchmark,
+                "benchmark_title": formatting.benchmark_title(plan, case.benchmark),
+                "levels": formatting.case_levels(plan, case.name),
+            }
+            for case in plan.cases
+        },
+        quantities=quantities,
+        natives={f"{case}/{metric}": arms for (case, metric), arms in view.natives.items()},
+        comparisons=_comparisons(view),
+        blocks=[
+            {"block": b.name, "number": b.number, "nodes": sorted(nodes_of.get(b.name, []))}
+            for b in plan.blocks
+        ],
+        nodes={str(node): _node(of_node) for node, of_node in data.nodes.groupby("node")},
+        images=_records(data.images[_OF_IMAGES]),
+        runs=_runs(data, view, texts),
+    )
+
+
+def _node(facts: pd.DataFrame) -> dict[str, Any]:
+    is_changing = facts.groupby("fact")["value"].transform("nunique") > 1
+    constant = facts[~is_changing].drop_duplicates("fact")
+    changing: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for row in rows_of(facts[is_changing]):
+        changing[row.block][row.fact][row.phase] = row.value
+    fixed = dict(zip(constant["fact"], constant["value"], strict=True))
+    return {"constant": fixed, "changing": changing}
+
+
+def _comparisons(view: View) -> list[dict[str, Any]]:
+    """Every comparison, planned or only reported, with its runtime and its A/A pair.
+
+    A row has the columns of `evidence` in parity.claims.verdicts that are not of claims, and:
+    `runtime`, its column in the matrix, which is the arm's own for another native; `planned`;
+    `is_control`; `is_asked`, whether it is of no control, of either kind.
+    """
+    runtimes, rows = view.plan.arm_runtimes, rows_of(view.analysis.comparisons)
+    native, asked = runtimes[view.plan.reference], {row.arm for row in view.of_arms(rows)}
+    made = []
+    for row in rows:
+        runtime = runtimes.get(row.arm, row.arm)
+        added = {
+            "runtime": row.arm if runtime == native else runtime,
+            "against": row.reference,
+            "verdict": formatting.ended_of(row),
+            "unit": "ratio" if row.kind == "ratio" else row.unit,
+            "p_value": _plain(row.p_equivalence),
+            "is_control": row.control,
+            "is_asked": row.arm in asked,
+        }
+        made.append({n: _plain(getattr(row, n)) for n in _SAME} | added | _control(view, row))
+    return made
+
+
+def _control(view: View, row: ComparedRow) -> dict[str, Any]:
+    """The A/A pair of a comparison: the outcome by which it gates, and its numbers."""
+    control = view.compared.get((row.case, row.metric, view.plan.double))
+    if control is None or not control.decision.blocks:
+        return {"control": "none"}
+    numbers, gate = control.columns(), control.decision.as_control
+    return {
+        "control": "no-margin" if gate == outcomes.REPORTED else gate,
+        **{f"control_{name}": _plain(numbers[name]) for name in _ENDS},
+    }
+
+
+def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
+    """Every attempt as a row of `FIELDS`, and every planned run that has no record.
+
+    Rows hold numbers of texts, since two thousand command lines repeat the same few words: of
+    each word of a command, and of each metric with its value. New ones are added to `texts`.
+    """
+
+    def numbered(words: Iterable[str]) -> list[int]:
+        return [texts.setdefault(word, len(texts)) for word in words]
+
+    key = ["block", "run"]
+    counted = set(view.analysis.values[key].itertuples(index=False, name=None))
+    excluded = {
+        (row.block, row.run): f"excluded: {row.reason}"
+        for row in rows_of(view.analysis.exclusions)
+        if row.applied
+    }
+    metrics: dict[tuple[str, str, int], list[Any]] = defaultdict(list)
+    for of in rows_of(dataset.metrics):
+        metrics[of.block, of.run, of.attempt] += [*numbered([of.metric]), _plain(of.value)]
+    rows, recorded = [], set()
+    for run in _records(dataset.runs):
+        name = (run["block"], run["run"])
+        recorded.add(name)
+        if run["final"]:
+            run["reason"] = excluded.get(name, run["reason"])
+        rows.append([
+            *numbered(run[text] for text in TEXTS), *(run[number] for number in NUMBERS),
+            run["final"], run["final"] and name in counted,
+            numbered(json.loads(run["command"] or "[]")), metrics[*name, run["attempt"]],
+        ])  # fmt: skip
+    # What left nothing was not made yet.
+    for run in _records(dataset.planned):
+        if (run["block"], run["run"]) not in recorded:
+            run |= {"stage": "planned", "reason": NOT_RUN}
+            none = [0 if number == "attempt" else None for number in NUMBERS]
+            rows.append([*numbered(run.get(t, "") for t in TEXTS), *none, True, False, [], []])
+    return rows
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    rows = table.to_dict("records")
+    return [{str(column): _plain(value) for column, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON knows it: missing and infinite numbers are null."""
+    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value.item() if hasattr(value, "item") else value
+
 
 TEMPLATE = Path(__file__).parent / "template"
 # In this order: each uses only what stands before it.

@@ -1,8 +1,9 @@
-"""Tables of what was measured beside the costs: single events, networks, and what runs used."""
+"""Tables of what was measured beside the costs, and of what it was measured on and with."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from parity.benchmarks.moved import DISK, LINK, WAYS, of_way
+from parity.benchmarks.own_program import said
 from parity.claims.published import TABLE_1
 from parity.core import wording
 from parity.core.wording import interval, number, percent, significant
@@ -21,6 +23,7 @@ from parity.report.formatting import arm_title, case_title
 from parity.report.series import ratios_by_size
 from parity.report.tables.results import case_and_arm, in_order
 from parity.report.tables.table import Table
+from parity.report.templating import WORDS
 from parity.report.view import ALONE, CONTAINERS, View, rows_of
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -107,8 +110,8 @@ def replay(view: View) -> Table:
     both = both.sort_values([*at, "arm"], ignore_index=True)
     quotas = set(view.of_events["quota_law"]["arm"])
     alone = {*view.kinds[ALONE]} - quotas
-    kinds = {"under a CPU quota": quotas, "runtimes alone": alone}
-    kinds["other limits"] = {*view.arms} - quotas - alone
+    others = {*view.arms} - quotas - alone
+    kinds = {"under a CPU quota": quotas, "runtimes alone": alone, "other limits": others}
     for title, arms in kinds.items():
         of_kind = both[both["arm"].isin(arms)]
         for step in sorted(of_kind["step_seconds"].unique()):
@@ -155,15 +158,14 @@ def message_sizes(view: View) -> Table:
 
 def time_in_mpi(view: View) -> Table:
     """Table 1 of Ruiz et al. beside ours: own work, MPI and its start, by code and place."""
-    values, ours, theirs = view.analysis.values, [], []
+    values, theirs = view.analysis.values, []
     of_parts = values[values["metric"].isin(PARTS)]
-    medians = of_parts.groupby(["case", "arm", "metric"])["value"].median().to_dict()
-    for case in view.plan.cases:
-        for arm in view.dataset.arms_of(case.name):
-            times = [1000 * medians.get((case.name, arm, part), np.nan) for part in PARTS]
-            if np.isfinite(times[:2]).all():
-                title = case_title(view.plan, case.name)
-                ours.append((title, arm_title(view.plan, arm), *_parts(times), "here"))
+    wide = of_parts.pivot_table("value", ["case", "arm"], "metric", aggfunc="median")
+    wide = 1000 * wide.reindex(columns=[*PARTS]).dropna(subset=[*PARTS][:2])
+    ours = [
+        (*case_and_arm(view, row), *_parts(row[2:]), "here")
+        for row in in_order(view, wide.reset_index())
+    ]
     published = view.published.get(TABLE_1)
     if published is not None and ours:
         times_of = pd.DataFrame(published["time_ms"])
@@ -188,7 +190,8 @@ def placement(view: View) -> Table:
     runs = {run.name: run for run in every if run.case in split}
     seen = _seen(view, list(runs))
     cells: list[tuple[str, ...]] = []
-    for name, ranks in ((name, seen[name]) for name in runs if seen.get(name)):
+    for name in runs:
+        ranks = seen.get(name, [])
         places = [(*(rank.get(key) for key in OWN),) for rank in ranks]
         containers = groupby(range(len(ranks)), key=places.__getitem__)
         for place, (_, group) in enumerate(containers, start=1):
@@ -213,26 +216,19 @@ def _seen(view: View, names: Sequence[str]) -> dict[str, list[dict[str, str]]]:
     path, seen = view.folder / "records/raw.parquet", dict[str, list[dict[str, str]]]()
     for row in pq.read_table(path, columns=columns, filters=[("run", "in", names)]).to_pylist():
         if (row["block"], row["run"], row["attempt"]) in keys and row["run"] not in seen:
-            said, ranks = dict[str, str](), []
+            told, ranks = dict[str, str](), []
             for changed in json.loads(row["record"])["ranks"]:
-                said = {
-                    key: value for key, value in {**said, **changed}.items() if value is not None
-                }
-                ranks.append(said)
+                told = {key: value for key, value in (told | changed).items() if value is not None}
+                ranks.append(told)
             seen[row["run"]] = ranks
     return seen
 
 
 def _counted(view: View) -> Iterator[tuple[tuple[str, str, str], Mapping[str, float]]]:
     """Case, arm and number of blocks of what was counted, in the order of the plan; its values."""
-    found = view.moved
-    blocks = found.groupby(["case", "arm"])["n"].max().to_dict()
-    for case in view.plan.cases:
-        for arm in (arm for arm in view.arms if (case.name, arm) in blocks):
-            titles = (
-                case_title(view.plan, case.name), arm_title(view.plan, arm)
-            )  # fmt: skip
-            yield (*titles, str(blocks[case.name, arm])), view.moved_by(case.name, arm)
+    blocks = view.moved.groupby(["case", "arm"]).agg({"n": "max"}).reset_index()
+    for row in in_order(view, blocks):
+        yield (*case_and_arm(view, row), str(row.n)), view.moved_by(row.case, row.arm)
 
 
 def byte_ledger(view: View) -> Table:
@@ -259,3 +255,66 @@ def request_ledger(view: View) -> Table:
             shares = (f"{got / 2**30:.2f}", f"{written / 2**30:.2f}")
             cells.append((*what, f"{reads:,.0f}", f"{writes:,.0f}", each, *shares))
     return Table("request-ledger", cells)
+
+
+def cases(view: View) -> Table:
+    """What each case ran with: parameters and factor levels, margin, time limit."""
+    rows = []
+    for case in view.plan.cases:
+        parameters = [f"{name} = {value}" for name, value in sorted(said(case.parameters).items())]
+        title, margin = case_title(view.plan, case.name), wording.margin(case.margin)
+        rows.append((title, ", ".join(parameters) or "none", margin, f"{case.timeout_seconds} s"))
+    return Table("cases", rows)
+
+
+def machine(view: View) -> Table:
+    """The facts of the node that bear on timings; a fact that changed between blocks says so."""
+    nodes = view.dataset.nodes
+    before = nodes[nodes["phase"] == "before"]
+    rows = [("System", ", ".join(view.origin.systems) or "not recorded")]
+    for fact, label in WORDS["dashboard"]["facts"].items():
+        values = before.loc[before["fact"] == fact, "value"]
+        shown = sorted({_readable(value) for value in values if value}) or ["not recorded"]
+        rows.append((label, "varied: " * (len(shown) > 1) + ", ".join(shown[:4])))
+    return Table("machine", rows)
+
+
+def _readable(value: str) -> str:
+    """A fact with sizes in a unit for people, and lists that can break after a comma."""
+    if size := re.fullmatch(r"([0-9]+) (B|kB)", value):
+        return wording.size(int(size[1]) * (1024 if size[2] == "kB" else 1))
+    return re.sub(r",(?! )", ", ", value)
+
+
+def environment(view: View) -> Table:
+    """When it was measured, with which state of this program, and the runtimes' own versions."""
+    facts = view.origin.facts
+    rows = [
+        ("measured", wording.period(facts.began, facts.ended)),
+        ("blocks", f"{facts.blocks}, in {facts.sessions} sessions of the runner"),
+    ]
+    for program in facts.programs:
+        changed = ", with changes that were not committed" if program.changed else ""
+        rows += [
+            ("commit", (program.commit or "outside of a clone") + changed),
+            ("sources, SHA-256", program.package_sha256),
+            ("lock file, SHA-256", program.lock_sha256 or "none"),
+            ("Python", program.python),
+        ]
+    for arm in view.arms:
+        # What a runtime said of itself in all sessions; it says nothing where it is absent.
+        versions = ", ".join(filter(None, facts.runtimes.get(arm, ())))
+        rows.append((arm_title(view.plan, arm), versions or "not here"))
+    return Table("environment", rows)
+
+
+def images(view: View) -> Table:
+    """The digest chain from the base to each format; digests cut to sixteen digits."""
+    rows = []
+    for row in rows_of(view.dataset.images):
+        digest, parent = (text.removeprefix("sha256:")[:16] or "–"
+                          for text in (row.digest, row.parent_digest))  # fmt: skip
+        size, seconds = ("–" if pd.isna(value) else wording.number(value, 1)
+                         for value in (row.bytes / 2**20, row.seconds))  # fmt: skip
+        rows.append((row.format, digest, row.parent, parent, size, seconds, row.reason or row.tool))
+    return Table("images", rows)
