@@ -265,9 +265,13 @@ def test_another_spack_s_version_in_the_lock_is_no_other_package(site) -> None:
     assert specs_of(site.lock) == before
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"roots": [], "concrete_specs": {"a": {}}}', '{"roots": [{}]}']
-)
+NO_LOCKS = ["", "[]", "{}", '{"roots": [], "concrete_specs": {"a": {}}}', '{"roots": [{}]}']
+NO_LOCKS += [
+    '{"roots": [], "concrete_specs": {"a": {"name": 1, "version": [], "arch": {"target": "x"}}}}'
+]
+
+
+@pytest.mark.parametrize("text", NO_LOCKS)
 def test_a_lock_that_spack_did_not_write_is_refused_in_words(tmp_path: Path, text: str) -> None:
     (tmp_path / "spack.lock").write_text(text)
     with pytest.raises(UserError, match=r"spack\.lock"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -42,14 +42,14 @@ def audit_script(paths: Sequence[str], shell: Sequence[str] = ("/bin/sh",)) -> l
     return [*shell, "-c", _SCRIPT, "audit", *paths]
 
 
-class Library(Document, frozen=True):
+class Library(Document, frozen=True, kw_only=False):
     """A resolved library of an executable."""
 
     library: str
     sha256: str
 
 
-class ProgramFile(Document, frozen=True):
+class ProgramFile(Document, frozen=True, kw_only=False):
     """An executable or library; all but the path is empty where it is not there."""
 
     path: str
@@ -73,11 +73,6 @@ class CutOff(UserError):
         super().__init__("the answer about programs and libraries is cut off")
 
 
-class _Content(NamedTuple):
-    sha256: str
-    build_id: str
-
-
 def read_audit(stream: IO[bytes]) -> Audit:
     """The executables from the script's output, each with its closure sorted by name.
 
@@ -88,9 +83,10 @@ def read_audit(stream: IO[bytes]) -> Audit:
         CutOff: it ends too early.
         UserError: a file changed while it was read, or a library cannot be read.
     """
+    # Name and path of each library by executable, sizes by path, then digest and build-id by path.
     closures: dict[str, list[tuple[str, str]]] = {}
     sizes: dict[str, int] = {}
-    contents: dict[str, _Content] | None = None
+    contents: dict[str, tuple[str, str]] | None = None
     lines: list[str] = []
     for line in stream:
         if line == _BEGIN and contents is None:
@@ -113,12 +109,18 @@ def read_audit(stream: IO[bytes]) -> Audit:
         raise CutOff
     if untold := {at for row in closures.values() for _, at in row if at} - contents.keys():
         raise UserError(f"a library cannot be read: {min(untold)}")
-    programs = [_program(path, closure, contents) for path, closure in closures.items()]
+    programs = []
+    for path, closure in closures.items():
+        digest, note = contents.get(path, ("", ""))
+        pairs = [(name, contents[at][0] if at else NOT_FOUND) for name, at in closure if digest]
+        libraries = tuple(Library(*pair) for pair in sorted(pairs))
+        of_all = closure_digest(libraries) if digest else ""
+        programs.append(ProgramFile(path, digest, note, libraries, of_all))
     return Audit(programs, "".join(lines))
 
 
-def _read(stream: IO[bytes], size: int) -> _Content:
-    """What the next `size` bytes are."""
+def _read(stream: IO[bytes], size: int) -> tuple[str, str]:
+    """SHA-256 and build-id of the next `size` bytes."""
     state, first, left = hashlib.sha256(), b"", size
     while left and (piece := stream.read(min(left, _PIECE_BYTES))):
         first = first or piece[:_PAGE_BYTES]
@@ -126,26 +128,7 @@ def _read(stream: IO[bytes], size: int) -> _Content:
         left -= len(piece)
     if left:
         raise CutOff
-    return _Content(state.hexdigest(), build_id(first.hex()))
-
-
-def _program(
-    path: str, closure: Iterable[tuple[str, str]], contents: Mapping[str, _Content]
-) -> ProgramFile:
-    """An executable with its closure, as (name, path); the path is empty if nothing is there."""
-    if path not in contents:
-        return ProgramFile(path=path, sha256="", build_id="", closure=(), closure_sha256="")
-    libraries = sorted(
-        (Library(name, contents[at].sha256 if at else NOT_FOUND) for name, at in closure),
-        key=lambda library: library.library,
-    )
-    return ProgramFile(
-        path=path,
-        sha256=contents[path].sha256,
-        build_id=contents[path].build_id,
-        closure=tuple(libraries),
-        closure_sha256=closure_digest(libraries),
-    )
+    return state.hexdigest(), build_id(first.hex())
 
 
 def build_id(page: str) -> str:

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from parity.core.commands import answer_of, output_of
-from parity.core.documents import Document, read_document
+from parity.core.documents import RESTORE, Document, as_document, parse_json, read_text
 from parity.core.errors import UserError
 from parity.software.images import publish, remove
 from parity.software.toolchain import Toolchain, choose_toolchain
@@ -217,37 +215,6 @@ def write_scope(
         (scope / f"{name}.yaml").write_text(json.dumps({name: document}, indent=1) + "\n")
 
 
-class _Root(msgspec.Struct):
-    hash: str
-
-
-class _Target(msgspec.Struct):
-    name: str
-
-
-class _Arch(msgspec.Struct):
-    target: str | _Target
-
-
-class _External(msgspec.Struct):
-    path: str | None = None
-
-
-class _Spec(msgspec.Struct):
-    name: str
-    version: str
-    arch: _Arch
-    parameters: dict[str, list[str] | str | float | bool | None] = {}
-    external: _External | None = None
-
-
-class SpackLock(msgspec.Struct):
-    """What is read of a spack.lock; Spack writes more, and more with each release."""
-
-    roots: tuple[_Root, ...]
-    concrete_specs: dict[str, _Spec]
-
-
 class BuiltPackage(Document, frozen=True):
     """A package of a lock.
 
@@ -269,24 +236,26 @@ class BuiltPackage(Document, frozen=True):
 
 def specs_of(path: Path) -> list[BuiltPackage]:
     """The packages of a lock file, by name and hash: those asked for and those they need."""
-    lock = read_document(path, SpackLock)
-    roots = {root.hash for root in lock.roots}
-    packages = [
-        BuiltPackage(
-            name=spec.name,
-            version=spec.version,
-            hash=digest,
-            target=spec.arch.target if isinstance(spec.arch.target, str) else spec.arch.target.name,
-            flags={
-                name: " ".join(words)
-                for name, words in spec.parameters.items()
-                if name.endswith("flags") and isinstance(words, list) and words
-            },
-            external=(spec.external.path or "") if spec.external else "",
-            root=digest in roots,
-        )
-        for digest, spec in lock.concrete_specs.items()
-    ]
+    lock, packages = parse_json(read_text(path), str(path)), []
+    try:
+        roots = [root["hash"] for root in lock["roots"]]
+        for digest, spec in lock["concrete_specs"].items():
+            target, options = spec["arch"]["target"], spec.get("parameters", {})
+            flags = {
+                k: v for k, v in options.items() if k.endswith("flags") and isinstance(v, list)
+            }
+            package = {
+                "name": spec["name"],
+                "version": spec["version"],
+                "hash": digest,
+                "target": target if isinstance(target, str) else target["name"],
+                "flags": {kind: " ".join(words) for kind, words in flags.items() if words},
+                "external": (spec.get("external") or {}).get("path") or "",
+                "root": digest in roots,
+            }
+            packages.append(as_document(package, BuiltPackage, str(path)))
+    except (KeyError, TypeError, AttributeError):
+        raise UserError("this is no lock of Spack", where=str(path), action=RESTORE) from None
     return sorted(packages, key=lambda package: (package.name, package.hash))
 
 
