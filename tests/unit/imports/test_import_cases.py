@@ -4,55 +4,15 @@
 """
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-from parity.analysis.analysis import analysed
-from parity.command_line.main import main
-from parity.core.errors import REFUSED
-
 CASES = Path(__file__).parents[2] / "golden/imports/cases"
 HEAD = "block,case,arm,metric,value,unit,better"
-LATENCY = (
-    "# OSU MPI Latency Test v5.6.2\n# Size          Latency (us)\n1                       {}\n"
-)
-IOR = (CASES / "ior-late-header.native-1.txt").read_text().partition("IOR-")[2]
-
-
-@pytest.fixture
-def concluded(tmp_path):
-    """Imports files by the command; gives blocks, outcome and reason by case, metric and arm."""
-
-    def run(*files, words=("--reference=native", "--margin=5")):
-        main(["import", *map(str, files), "--study=x", *words, f"--out={tmp_path}/archive"])
-        (archive,) = (tmp_path / "archive").iterdir()
-        table = analysed(archive).analysis.comparisons
-        return {
-            (row.case.removeprefix("imported-"), row.metric, row.arm): (
-                row.blocks, row.outcome, row.reason,
-            )
-            for row in table.itertuples()
-        }  # fmt: skip
-
-    return run
-
-
-@pytest.fixture
-def refused(tmp_path, capsys):
-    """Imports files by the command, which refuses them; gives its one message."""
-
-    def run(*files, words=()):
-        with pytest.raises(SystemExit) as ended:
-            main(["import", *map(str, files), "--study=x", *words, f"--out={tmp_path}/archive"])
-        said = capsys.readouterr().err
-        assert ended.value.code == REFUSED
-        assert said.startswith("parity: ") and "Traceback" not in said
-        assert not (tmp_path / "archive").exists()
-        return said
-
-    return run
+LATENCY = "# OSU MPI Latency Test v5.6.2\n# Size          Latency (us)\n1                       1\n"
+IOR = "IOR-" + (CASES / "ior-late-header.native-1.txt").read_text().partition("IOR-")[2]
+DOUBLE = ("--reference=native", "--double=native-2", "--margin=5")
 
 
 def of_runs(tmp_path, text, other=None):
@@ -66,25 +26,23 @@ def of_runs(tmp_path, text, other=None):
 # What failed is lost, and counts as lost.
 
 
-def test_ramble_s_failed_repeats_are_lost(concluded):
-    words = ("--reference=native", "--double=native-2", "--margin=5")
-    rows = concluded(CASES / "ramble-failed-repeats.json", words=words)
-    (found,) = [row for (_, _, arm), row in rows.items() if arm == "podman"]
-    assert found == (8, "inconclusive", "runs were lost: 4 in podman, 0 in native of 12")
-
-
-@pytest.mark.parametrize("name", ["reframe-failed-sanity", "reframe-nan"])
-def test_reframe_s_failed_tests_are_lost(concluded, name):
-    words = ("--reference=native", "--double=native-2", "--margin=5")
-    rows = concluded(CASES / f"{name}.json", words=words)
-    assert rows["t", "elapsed", "native-2"][0] == 2
-    assert rows["t", "elapsed", "podman"][0] == 1
-
-
-def test_a_value_that_could_not_be_read_is_lost_alone(concluded):
-    words = ("--reference=native", "--double=native-2", "--margin=5")
-    rows = concluded(CASES / "reframe-lacking-value.json", words=words)
-    assert rows["t", "elapsed", "podman"][0] == 1 and rows["t", "other", "podman"][0] == 2
+@pytest.mark.parametrize(
+    ("name", "blocks"),
+    [
+        ("ramble-failed-repeats", {("native-2", 12), ("podman", 8)}),
+        ("reframe-failed-sanity", {("native-2", 2), ("podman", 1)}),
+        ("reframe-nan", {("native-2", 2), ("podman", 1)}),
+        # A value that could not be read is lost alone.
+        ("reframe-lacking-value", {("native-2", 2), ("podman", 1), ("podman", 2)}),
+    ],
+)
+def test_what_failed_is_lost(compared, name, blocks):
+    table = compared(CASES / f"{name}.json", words=DOUBLE)
+    assert {(row.arm, row.blocks) for row in table.itertuples()} == blocks
+    if name.startswith("ramble"):
+        (row,) = table[table["arm"] == "podman"].itertuples()
+        lost = "runs were lost: 4 in podman, 0 in native of 12"
+        assert (row.outcome, row.reason) == ("inconclusive", lost)
 
 
 def report(tmp_path, change):
@@ -96,7 +54,7 @@ def report(tmp_path, change):
     return file
 
 
-def test_what_tests_stand_on_is_no_run_and_each_rerun_is_a_block(tmp_path, concluded):
+def test_what_tests_stand_on_is_no_run_and_each_rerun_is_a_block(tmp_path, compared):
     def change(runs):
         runs[0]["testcases"] = [
             {**test, "display_name": test["display_name"].partition(" %.")[0]}
@@ -107,13 +65,13 @@ def test_what_tests_stand_on_is_no_run_and_each_rerun_is_a_block(tmp_path, concl
         runs[0]["testcases"].append(build)
         runs += [runs[0]] * 5
 
-    words = ("--reference=native", "--double=native-2", "--margin=5")
-    rows = concluded(report(tmp_path, change), words=words)
-    assert rows["t", "elapsed", "podman"][0] == 6
+    table = compared(report(tmp_path, change), words=DOUBLE)
+    of_podman = table[(table["arm"] == "podman") & (table["metric"] == "elapsed")]
+    assert list(of_podman["blocks"]) == [6]
 
 
-# A text of a run that did not end well is refused, however whole it looks.
-
+# A text of a run that did not end well is refused, however whole it looks; and what makes runs
+# unlike each other is told.
 DEATHS = (
     "srun: error: n1: task 0: Killed",
     "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 9 (Killed).",
@@ -124,62 +82,51 @@ DEATHS = (
     "job.sh: line 3:  4711 Segmentation fault      (core dumped) ./osu_latency",
     "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
 )
-
-
-@pytest.mark.parametrize("death", DEATHS)
-def test_a_launcher_s_last_words_refuse_a_text(tmp_path, refused, death):
-    assert "did not end well" in refused(*of_runs(tmp_path, f"{LATENCY.format(1)}{death}\n"))
-
-
-BAD_TEXTS = {
-    "osu-killed-1": ("osu-killed-1", "did not end well: 'slurmstepd: error"),
-    "ior3-incorrect-data": ("ior3-incorrect-data", "IOR says that it failed: FAILED comparison"),
-}
-
-
-@pytest.mark.parametrize(("name", "said"), BAD_TEXTS.values(), ids=list(BAD_TEXTS))
-def test_a_failed_text_is_refused(tmp_path, refused, name, said):
-    assert said in refused(*of_runs(tmp_path, (CASES / f"{name}.txt").read_text()))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ("WARNING: incorrect data on read (5 errors found).", "incorrect data"),
-        ("[1] FAILED comparison of buffer containing 8-byte ints:", "FAILED comparison"),
-    ],
+OSU_UNLIKE = (
+    ("# [ pairs: 8 ] [ window size: 64 ]", "# [ pairs: 1 ] [ window size: 64 ]", "pairs: '1'"),
+    ("# Synchronization: MPI_Win_flush", "# Synchronization: MPI_Win_lock", "Synchronization"),
+    ("# Window creation: MPI_Win_create", "", "Window creation: 'not said'"),
+    ("# Send Buffer on HOST (H)", "# Send Buffer on DEVICE (D)", "buffers"),
+    ("# Datatype: MPI_CHAR.", "# Datatype: MPI_INT.", "Datatype"),
 )
-def test_ior_s_own_words_of_failure_count_in_any_spelling(tmp_path, refused, wrong, said):
-    text = f"IOR-{IOR}".replace("Summary of", f"{wrong}\nSummary of")
-    assert said in refused(*of_runs(tmp_path, text))
-
-
-def test_a_rate_of_nothing_is_no_rate(tmp_path, refused):
-    text = f"IOR-{IOR}".replace("100.00     4096", "0.00     4096")
-    assert "no number above zero" in refused(*of_runs(tmp_path, text))
-
-
-# What makes runs unlike each other is told.
-
-
-@pytest.mark.parametrize(
-    ("line", "other", "said"),
-    [
-        ("# [ pairs: 8 ] [ window size: 64 ]", "# [ pairs: 1 ] [ window size: 64 ]", "pairs: '1'"),
-        ("# Synchronization: MPI_Win_flush", "# Synchronization: MPI_Win_lock", "Synchronization"),
-        ("# Window creation: MPI_Win_create", "", "Window creation: 'not said'"),
-        ("# Send Buffer on HOST (H)", "# Send Buffer on DEVICE (D)", "buffers"),
-        ("# Datatype: MPI_CHAR.", "# Datatype: MPI_INT.", "Datatype"),
-    ],
+IOR_UNLIKE = (
+    ("segments            : 1", "segments            : 8"),
+    ("type                : independent", "type                : collective"),
+    ("constant task offset", "random task offset"),
+    ("nodes               : 1", "nodes               : 2"),
 )
-def test_runs_of_osu_that_ran_otherwise_are_no_pair(tmp_path, refused, line, other, said):
-    texts = [LATENCY.format(1).replace("# Size", f"{head}\n# Size") for head in (line, other)]
-    assert said in refused(*of_runs(tmp_path, *texts))
+IOR_WRONG = (
+    ("WARNING: incorrect data on read (5 errors found).", "incorrect data"),
+    ("[1] FAILED comparison of buffer containing 8-byte ints:", "FAILED comparison"),
+)
+# Of each pair of texts: the first, the second, and what is said of them.
+TEXTS = [
+    *((text := f"{LATENCY}{death}\n", text, "did not end well") for death in DEATHS),
+    *(
+        (text := (CASES / f"{name}.txt").read_text(), text, said)
+        for name, said in (
+            ("osu-killed-1", "did not end well: 'slurmstepd: error"),
+            ("ior3-incorrect-data", "IOR says that it failed: FAILED comparison"),
+        )
+    ),
+    *((text := IOR.replace("Summary of", f"{wrong}\nSummary of"), text, said)
+      for wrong, said in IOR_WRONG),
+    (text := IOR.replace("100.00     4096", "0.00     4096"), text, "no number above zero"),
+    *(
+        (*(LATENCY.replace("# Size", f"{line}\n# Size") for line in lines), said)
+        for *lines, said in OSU_UNLIKE
+    ),
+    (LATENCY, LATENCY.replace("v5.6.2", "v7.4"), "version: '7.4', but '5.6.2' in native-1.txt"),
+    *((IOR, IOR.replace(option, other), "in native-1.txt") for option, other in IOR_UNLIKE),
+]  # fmt: skip
 
 
-def test_versions_of_osu_are_no_pair(tmp_path, refused):
-    texts = LATENCY.format(1), LATENCY.format(1).replace("v5.6.2", "v7.4")
-    assert "version: '7.4', but '5.6.2' in native-1.txt" in refused(*of_runs(tmp_path, *texts))
+@pytest.mark.parametrize(("text", "other", "said"), TEXTS, ids=range(len(TEXTS)))
+def test_texts_of_runs_that_failed_or_ran_otherwise_are_refused(
+    tmp_path, refused, text, other, said
+):
+    assert said != "in native-1.txt" or text != other
+    assert said in refused(*of_runs(tmp_path, text, other))
 
 
 def test_osu_s_pairs_of_processes_are_told(refused):
@@ -188,23 +135,9 @@ def test_osu_s_pairs_of_processes_are_told(refused):
     assert "pairs: '1', but '8' in osu-unlike.native-1.txt" in said
 
 
-@pytest.mark.parametrize(
-    ("option", "other"),
-    [("segments            : 1", "segments            : 8"),
-     ("type                : independent", "type                : collective"),
-     ("constant task offset", "random task offset"),
-     ("nodes               : 1", "nodes               : 2")],
-)  # fmt: skip
-def test_runs_of_ior_that_ran_otherwise_are_no_pair(tmp_path, refused, option, other):
-    text = f"IOR-{IOR}"
-    assert option in text
-    said = refused(*of_runs(tmp_path, text, text.replace(option, other)))
-    assert "but '" in said and "native-1.txt" in said
-
-
-def test_values_with_blanks_are_cases_of_their_own(concluded):
-    rows = concluded(CASES / "reframe-tuple.json")
-    assert {case for case, *_ in rows} == {"t-size=-64-a", "t-size=-64-b"}
+def test_values_with_blanks_are_cases_of_their_own(compared):
+    cases = set(compared(CASES / "reframe-tuple.json")["case"])
+    assert cases == {"imported-t-size=-64-a", "imported-t-size=-64-b"}
 
 
 def test_two_values_that_would_get_one_name_are_refused(tmp_path, refused):
@@ -231,12 +164,23 @@ def ramble(tmp_path, experiments):
     return file
 
 
-def test_figures_of_one_name_and_two_origins_are_two_metrics(tmp_path, concluded):
-    figure = {"name": "Time", "units": "s", "origin_type": "application"}
-    figures = [figure | {"origin": "app", "value": 1}, figure | {"origin": "papi", "value": 9}]
-    arms = ("native", "podman")
-    rows = concluded(ramble(tmp_path, [experiment(arm, arm, foms=figures) for arm in arms]))
-    assert {metric for _, metric, _ in rows} == {"Time_app", "Time_papi"}
+FIGURE = {"name": "Time", "units": "s", "origin_type": "application"}
+
+
+@pytest.mark.parametrize(
+    ("repeat", "figures", "metrics"),
+    [
+        # Figures of one name and two origins are two metrics.
+        (1, [{"origin": "app", "value": 1}, {"origin": "papi", "value": 9}],
+         {"Time_app", "Time_papi"}),
+        # A repeat that is none and a type in words are no mistake.
+        ("None", [{"value": "2", "fom_type": "TIME"}], {"Time"}),
+    ],
+)  # fmt: skip
+def test_odd_figures_of_ramble_are_read(tmp_path, compared, repeat, figures, metrics):
+    foms = [FIGURE | figure for figure in figures]
+    experiments = [experiment(arm, arm, repeat, foms=foms) for arm in ("native", "podman")]
+    assert set(compared(ramble(tmp_path, experiments))["metric"]) == metrics
 
 
 ODD_RAMBLE = {
@@ -255,40 +199,33 @@ def test_odd_results_of_ramble_are_one_message(tmp_path, refused, change, said):
     assert said in refused(ramble(tmp_path, [one, experiment("f", "podman")]))
 
 
-def test_results_of_the_first_ramble_are_one_message(refused):
+def test_results_that_are_none_of_ramble_s_are_one_message(tmp_path, refused):
     assert "missing required field" in refused(CASES / "ramble-0.3.json")
-
-
-def test_experiments_that_are_no_list_are_one_message(tmp_path, refused):
     assert "Expected `array`" in refused(ramble(tmp_path, {"a": 1}))
-
-
-def test_a_repeat_that_is_none_and_a_type_in_words_are_no_mistake(tmp_path, concluded):
-    figure = {"name": "Time", "value": "2", "units": "s", "origin_type": "application"}
-    figures = [figure | {"fom_type": "TIME"}]
-    arms = ("native", "podman")
-    assert concluded(ramble(tmp_path, [experiment(a, a, "None", foms=figures) for a in arms]))
 
 
 # Good results are read.
 
 
-def test_a_line_on_buffers_names_no_columns(tmp_path, concluded):
-    text = (CASES / "osu-gpu-header-1.txt").read_text()
-    assert len(concluded(*of_runs(tmp_path, text))) == 3
+@pytest.mark.parametrize(
+    ("name", "metrics"),
+    [
+        # A line on buffers names no columns.
+        ("osu-gpu-header-1.txt", {"latency"}),
+        ("osu-nonblocking.txt", {"overall", "compute", "pure_comm", "overlap"}),
+        # A header may stand behind what a job printed first.
+        ("ior-late-header.native-1.txt", {"write", "read"}),
+    ],
+)
+def test_a_good_text_is_read(tmp_path, compared, name, metrics):
+    table = compared(*of_runs(tmp_path, (CASES / name).read_text()))
+    assert set(table["metric"]) == metrics
+    assert name != "osu-gpu-header-1.txt" or len(table) == 3
 
 
-def test_every_column_of_an_operation_that_does_not_block_is_a_metric(tmp_path, concluded):
-    rows = concluded(*of_runs(tmp_path, (CASES / "osu-nonblocking.txt").read_text()))
-    metrics = {metric for _, metric, _ in rows}
-    assert metrics == {"overall", "compute", "pure_comm", "overlap"}
-
-
-def test_a_header_may_stand_behind_what_a_job_printed_first(tmp_path, concluded):
-    late = shutil.copy(CASES / "ior-late-header.native-1.txt", tmp_path / "native-1.txt")
-    other = shutil.copy(late, tmp_path / "podman-1.txt")
-    rows = concluded(late, other)
-    assert {metric for _, metric, _ in rows} == {"write", "read"}
+def test_ior_s_unit_is_the_one_it_prints(tmp_path, compared):
+    table = compared(*of_runs(tmp_path, IOR.replace("bw(MiB/s)", "bw(GiB/s)")))
+    assert set(table["unit"]) == {"GiB/s"}
 
 
 @pytest.mark.parametrize(
@@ -297,11 +234,12 @@ def test_a_header_may_stand_behind_what_a_job_printed_first(tmp_path, concluded)
      lambda text: "".join(f"0: {line}\n" for line in text.splitlines())],
     ids=["Windows", "a mark of byte order", "srun --label"],
 )  # fmt: skip
-def test_how_a_text_was_kept_changes_nothing(tmp_path, concluded, written):
+def test_how_a_text_was_kept_changes_nothing(tmp_path, compared, written):
     files = of_runs(tmp_path, "")
     for file in files:
-        file.write_bytes(written(LATENCY.format(1)).encode())
-    assert list(concluded(*files)) == [("osu-latency-bytes=1", "latency", "podman")]
+        file.write_bytes(written(LATENCY).encode())
+    (row,) = compared(*files).itertuples()
+    assert (row.case, row.metric, row.arm) == ("imported-osu-latency-bytes=1", "latency", "podman")
 
 
 @pytest.mark.parametrize(
@@ -318,9 +256,8 @@ def test_how_a_text_was_kept_changes_nothing(tmp_path, concluded, written):
     ],
 )
 def test_what_is_not_read_here_is_named(tmp_path, refused, text, like):
-    file = tmp_path / "file.txt"
-    file.write_text(text)
-    assert like in refused(file)
+    (tmp_path / "file.txt").write_text(text)
+    assert like in refused(tmp_path / "file.txt")
 
 
 # A table is no way around what is refused.
@@ -368,10 +305,3 @@ def test_two_raw_files_of_one_name_do_not_overwrite_each_other(tmp_path, refused
     )
     (tmp_path / "t.csv").write_text(f"{HEAD},raw\n{rows}")
     assert "two files of one run are called out.txt" in refused(tmp_path / "t.csv")
-
-
-def test_ior_s_unit_is_the_one_it_prints(tmp_path, concluded):
-    text = f"IOR-{IOR}".replace("bw(MiB/s)", "bw(GiB/s)")
-    assert concluded(*of_runs(tmp_path, text))
-    (archive,) = (tmp_path / "archive").iterdir()
-    assert set(analysed(archive).analysis.comparisons["unit"]) == {"GiB/s"}
