@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,47 @@ EVERYTHING: dict[str, Any] = {
 NEVER_WAIT = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
 
 
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+# A network namespace with no interface but a loopback that is down.
+OFFLINE = ("unshare", "--map-root-user", "--net")
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a call of Snakemake said on both streams, and how it ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def said(self) -> str:
+        return self.stdout + self.stderr
+
+
+def called(folder: Path, *words: str | Path, within: Sequence[str] = (), **options: Any) -> Call:
+    """Call Snakemake in a folder, by the words of `within`; it must not end in a traceback."""
+    done = subprocess.run(
+        [*within, SNAKEMAKE, *words], cwd=folder, capture_output=True, text=True, **options
+    )
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    return Call(done.returncode, done.stdout, done.stderr)
+
+
+def succeeded(folder: Path, *words: str | Path, **options: Any) -> str:
+    """What a call said that has to succeed."""
+    call = called(folder, *words, **options)
+    assert call.status == 0, call.said
+    return call.said
+
+
+def refused(folder: Path, *words: str | Path, **options: Any) -> str:
+    """What a call said that has to fail, without a traceback."""
+    call = called(folder, *words, **options)
+    assert call.status, call.said
+    return call.said
+
+
 def never_wait_for_quiet(clone: Path, system: str) -> None:
     """Let a system of a clone measure on a busy machine at once, and fail no gate for it."""
     path = clone / f"config/systems/{system}.yaml"
@@ -57,10 +99,8 @@ def borrow_images(clone: Path, images: Mapping[str, Any], *config: str) -> None:
 
 def records_of(clone: Path, *config: str) -> Path:
     """Where a clone that has no images yet wants the records of a study's: a dry run says it."""
-    words = [Path(sys.executable).with_name("snakemake"), "-n", "images"]
-    words += ["--config", *config] if config else []
     # The clone's own package, not this one's.
     own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(words, cwd=clone, env=own, capture_output=True, text=True, check=True)
-    (name,) = set(re.findall(r"output: (\S+/images\.json)", done.stdout + done.stderr))
+    said = succeeded(clone, "-n", "images", *(["--config", *config] if config else []), env=own)
+    (name,) = set(re.findall(r"output: (\S+/images\.json)", said))
     return clone / name

@@ -1,23 +1,13 @@
 """`snakemake plan` and `snakemake compare` as a user meets them, in a clone with no fresh data."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
-
-
-def _snakemake(clone: Path, *words: str) -> subprocess.CompletedProcess:
-    argv = [SNAKEMAKE, *words]
-    return subprocess.run(argv, cwd=clone, capture_output=True, text=True, check=False)
+from clones import refused, succeeded
 
 
 def test_without_fresh_data_one_message_says_so_and_nothing_is_measured(clone: Path) -> None:
-    done = _snakemake(clone, "compare")
-    said = done.stdout + done.stderr
-    assert done.returncode != 0 and "Traceback" not in said
+    said = refused(clone, "compare")
     assert "there is no such dataset" in said and "snakemake all" in said
     # The log that the rule declares has the message, and is shown.
     log = (clone / "results/compare.log").read_text()
@@ -26,30 +16,24 @@ def test_without_fresh_data_one_message_says_so_and_nothing_is_measured(clone: P
 
 
 def test_datasets_without_a_ratio_in_common_are_compared_to_nothing(clone: Path) -> None:
-    done = _snakemake(clone, "compare", "--config", "fresh=archive/slurm-2026-11-21")
-    assert done.returncode == 0, done.stderr
-    assert "nothing could be compared that counts" in done.stdout
-    assert "verdicts on claims: " in done.stdout
+    said = succeeded(clone, "compare", "--config", "fresh=archive/slurm-2026-11-21")
+    assert "nothing could be compared that counts" in said
+    assert "verdicts on claims: " in said
     made = sorted(path.name for path in (clone / "results/compare").iterdir())
     assert made == [f"agreement.{ending}" for ending in ("csv", "parquet", "pdf", "png")]
 
 
 @pytest.mark.parametrize("name", ["../../etc", "live/", "torrez2019-smoke"])
 def test_another_fresh_dataset_has_a_safe_name(clone: Path, name: str) -> None:
-    done = _snakemake(clone, "-n", "compare", "--config", f"fresh={name}")
-    said = done.stdout + done.stderr
-    assert done.returncode != 0 and "is not a safe name" in said and "Traceback" not in said
+    assert "is not a safe name" in refused(clone, "-n", "compare", "--config", f"fresh={name}")
 
 
 def test_the_plan_says_what_it_can_prove(clone: Path) -> None:
-    done = _snakemake(clone, "plan")
-    assert done.returncode == 0, done.stderr
-    said = done.stdout
+    said = succeeded(clone, "plan")
     assert "3 blocks x 8 cases x 9 arms" in said
     assert "Blocks to prove each margin" in said and "SD from archive/" in said
     assert "Chance that a claim holds if no container costs anything" in said
     assert "scatter from archive/machine-2026-11-20, 30 blocks" in said
-    again = _snakemake(clone, "-n", "plan")
-    assert "rule plan" in again.stdout + again.stderr
+    again = succeeded(clone, "-n", "plan")
     # Nothing new was measured, so nothing is drawn and judged once more.
-    assert "rule chances" not in again.stdout + again.stderr
+    assert "rule plan" in again and "rule chances" not in again

@@ -1,91 +1,50 @@
 """A study makes the formats that its arms run from, of an image with its benchmarks alone."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import toys
 import yaml
-from clones import borrow_images, records_of
+from clones import borrow_images, records_of, refused, succeeded
 
 from parity.core.documents import write_document
 from parity.core.spack_paths import SPACK
 from parity.software.images import ImageRecord
 
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 STUDIES = Path(__file__).parents[2] / "config/studies"
-ALL = ["base", "directory", "docker", "oci", "podman", "sif", "squashfs"]
-FEW = ["base", "directory", "oci", "sif"]
-DIRECTORIES = ["base", "directory", "oci", "squashfs"]
-NO_SQUASHFS = ["base", "directory", "docker", "oci", "podman", "sif"]
+# By formats: studies, and their scales that need these.
+FORMATS = {
+    "base directory docker oci podman sif":
+        "levy2021: smoke quick machine check; libaio: machine; yildirim2021: small machine "
+        "machineservers cluster",
+    "base directory docker oci podman sif squashfs":
+        "torrez2019: smoke quick hour machine cluster; scaling: virtual; ladder: smoke machine",
+    "base directory docker oci sif": "hpcg: machine; applications: smoke quick machine",
+    "base directory oci":
+        "beserra2015: smoke quickhpl; ruiz2015: smoke quick quickpacked quickrto quickmpi "
+        "machinerto clusterrto",
+    "base directory oci podman":
+        "own: smoke quick; isolation: quick machine cluster; guests: smoke quick machine; "
+        "ruiz2015: machine cluster clusterc; beserra2015: quick machine cluster; yildirim2021: "
+        "smoke",
+    "base directory oci podman sif": "levy2021: cluster",
+    "base directory oci podman sif squashfs": "ladder: cluster",
+    "base directory oci sif": "scaling: smoke; hpcg: smoke cluster; libaio: smoke cluster",
+    "base directory oci sif squashfs": "scaling: cluster",
+    "base directory oci squashfs": "mounts: smoke quick machine",
+    "base docker oci": "yildirim2021: smallnetwork smallmonitor",
+    "base docker oci podman": "limits: smoke; yildirim2021: smalldisk",
+    "base docker oci podman sif": "yildirim2021: smallclient",
+    "base oci podman":
+        "limits: quota sharing clusterquota clustersharing; burst: smoke quick; isolation: "
+        "smoke",
+}  # fmt: skip
 SHIPPED = {
-    ("torrez2019", "smoke"): ALL,
-    ("torrez2019", "quick"): ALL,
-    ("torrez2019", "hour"): ALL,
-    ("torrez2019", "machine"): ALL,
-    ("torrez2019", "cluster"): ALL,
-    ("scaling", "smoke"): FEW,
-    ("scaling", "virtual"): ALL,
-    ("scaling", "cluster"): ["base", "directory", "oci", "sif", "squashfs"],
-    ("hpcg", "smoke"): FEW,
-    ("hpcg", "machine"): ["base", "directory", "docker", "oci", "sif"],
-    ("hpcg", "cluster"): FEW,
-    ("levy2021", "smoke"): NO_SQUASHFS,
-    ("levy2021", "quick"): NO_SQUASHFS,
-    ("levy2021", "machine"): NO_SQUASHFS,
-    ("levy2021", "cluster"): ["base", "directory", "oci", "podman", "sif"],
-    ("levy2021", "check"): NO_SQUASHFS,
-    ("limits", "smoke"): ["base", "docker", "oci", "podman"],
-    **{
-        ("limits", scale): ["base", "oci", "podman"]
-        for scale in ("quota", "sharing", "clusterquota", "clustersharing")
-    },
-    ("beserra2015", "smoke"): ["base", "directory", "oci"],
-    ("beserra2015", "quickhpl"): ["base", "directory", "oci"],
-    **{
-        ("ruiz2015", scale): ["base", "directory", "oci"]
-        for scale in (
-            *("smoke", "quick", "quickpacked", "quickrto", "quickmpi"),
-            *("machinerto", "clusterrto"),
-        )
-    },
-    **{("own", scale): ["base", "directory", "oci", "podman"] for scale in ("smoke", "quick")},
-    **{
-        ("applications", scale): ["base", "directory", "docker", "oci", "sif"]
-        for scale in ("smoke", "quick", "machine")
-    },
-    ("libaio", "smoke"): FEW,
-    ("libaio", "machine"): NO_SQUASHFS,
-    ("libaio", "cluster"): FEW,
-    ("ladder", "smoke"): ALL,
-    ("ladder", "machine"): ALL,
-    ("ladder", "cluster"): ["base", "directory", "oci", "podman", "sif", "squashfs"],
-    **{("burst", scale): ["base", "oci", "podman"] for scale in ("smoke", "quick")},
-    ("isolation", "smoke"): ["base", "oci", "podman"],
-    **{
-        (study, scale): ["base", "directory", "oci", "podman"]
-        for study, scales in (
-            ("isolation", ("quick", "machine", "cluster")),
-            ("guests", ("smoke", "quick", "machine")),
-            ("ruiz2015", ("machine", "cluster", "clusterc")),
-            ("beserra2015", ("quick", "machine", "cluster")),
-        )
-        for scale in scales
-    },
-    ("mounts", "smoke"): DIRECTORIES,
-    ("mounts", "quick"): DIRECTORIES,
-    ("mounts", "machine"): DIRECTORIES,
-    ("yildirim2021", "smoke"): ["base", "directory", "oci", "podman"],
-    **{
-        ("yildirim2021", scale): NO_SQUASHFS
-        for scale in ("small", "machine", "machineservers", "cluster")
-    },
-    ("yildirim2021", "smallclient"): ["base", "docker", "oci", "podman", "sif"],
-    ("yildirim2021", "smalldisk"): ["base", "docker", "oci", "podman"],
-    ("yildirim2021", "smallnetwork"): ["base", "docker", "oci"],
-    ("yildirim2021", "smallmonitor"): ["base", "docker", "oci"],
+    (study, scale): formats.split()
+    for formats, studies in FORMATS.items()
+    for study, scales in (text.split(": ") for text in studies.split("; "))
+    for scale in scales.split()
 }
 PACKAGES = {
     "own": "bc_openssl",
@@ -110,10 +69,7 @@ PACKAGES = {
 
 
 def _dry_run(clone: Path, target: str, *config: str) -> str:
-    words = [SNAKEMAKE, "-n", target, "--config", *config]
-    done = subprocess.run(words, cwd=clone, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+    return succeeded(clone, "-n", target, "--config", *config)
 
 
 def _made(said: str) -> list[Path]:
@@ -180,10 +136,8 @@ def test_only_a_study_with_own_sources_compiles_and_not_beside_spack_s(clone: Pa
     assert "output: results/compiled/selfish.c.txt" in said
     assert "output: results/images/bootstrap/sysbench_selfish.c/oci.json" in said
     path.write_text(yaml.safe_dump(content | {"provider": SPACK}))
-    words = [SNAKEMAKE, "-n", "all", "--config", *study]
-    done = subprocess.run(words, cwd=clone, capture_output=True, text=True, check=False)
-    assert done.returncode
-    assert "cannot be compiled beside what Spack builds" in done.stdout + done.stderr
+    said = refused(clone, "-n", "all", "--config", *study)
+    assert "cannot be compiled beside what Spack builds" in said
 
 
 def test_another_benchmark_on_the_host_changes_nothing(
@@ -201,8 +155,7 @@ def test_another_benchmark_on_the_host_changes_nothing(
     borrow_images(clone, {}, *of_study)
     records_of(clone, *of_study).with_suffix(".parquet").touch()
     # Snakemake takes them for made, by what it would now make them from.
-    words = [SNAKEMAKE, "images", "--touch", "--forceall", "--config", *of_study]
-    subprocess.run(words, cwd=clone, check=True)
+    succeeded(clone, "images", "--touch", "--forceall", "--config", *of_study)
     assert "Nothing to be done" in _dry_run(clone, "images", *of_study)
 
     added = toys.BENCHMARK.replace('packages = ("coreutils",)', 'packages = ("fio",)')

@@ -2,43 +2,32 @@
 
 import filecmp
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from clones import OFFLINE, called, refused, succeeded
 
 from parity.core.files import digest
 from parity.plan.plan import read_plan
 from parity.records.dataset import broken_files, differing_tables
 
 ROOT = Path(__file__).parents[2]
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 ARCHIVE = (
     Path("results/archive") / yaml.safe_load((ROOT / "config/config.yaml").read_text())["archive"]
 )
 ARCHIVES = sorted(path.name for path in (ROOT / "results/archive").iterdir() if path.is_dir())
-OFFLINE = ["unshare", "--map-root-user", "--net"]
-
-
-def _offline(folder: Path, *words: str) -> subprocess.CompletedProcess:
-    """Run Snakemake in a network namespace with no interface but a loopback that is down."""
-    argv = [*OFFLINE, str(SNAKEMAKE), *words]
-    return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
 def drawn(new_clone) -> tuple[Path, Path, str]:
     """All archives drawn in one clone, the configured one in another, and what was printed."""
     first, second = new_clone(), new_clone()
-    call = _offline(first, "figures")
-    assert call.returncode == 0, call.stderr
+    said = succeeded(first, "figures", within=OFFLINE)
     # Figures and tables are made with the list of what is not drawn, and stand in folders.
     files = [name for name in _made(first) if "/figures/" not in name and "/tables/" not in name]
-    again = _offline(second, *files, f"{ARCHIVE}/not-drawn.txt")
-    assert again.returncode == 0, again.stderr
-    return first, second, call.stdout + call.stderr
+    succeeded(second, *files, f"{ARCHIVE}/not-drawn.txt", within=OFFLINE)
+    return first, second, said
 
 
 def _made(folder: Path) -> dict[str, str]:
@@ -75,9 +64,7 @@ def test_an_archive_follows_from_its_raw_outputs(name: str) -> None:
 
 
 def test_that_it_does_is_printed(drawn) -> None:
-    done = _offline(drawn[1], "reparse")
-    assert done.returncode == 0, done.stderr
-    assert "the same bytes" in done.stdout + done.stderr
+    assert "the same bytes" in succeeded(drawn[1], "reparse", within=OFFLINE)
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
@@ -97,17 +84,14 @@ def test_every_archive_is_drawn(drawn, name: str) -> None:
 
 def test_the_answer_of_any_archive_is_printed_first_and_last(drawn) -> None:
     other = next(name for name in ARCHIVES if name != ARCHIVE.name)
-    done = _offline(drawn[0], "figures", "--config", f"archive={other}")
-    assert done.returncode == 0, done.stderr
-    answer, *_, last, where = done.stdout.strip().split("\n\n")
-    assert (
-        answer
-        == last
-        == (drawn[0] / f"results/archive/{other}/summary.txt").read_text().split("\n\n")[0]
-    )
+    call = called(drawn[0], "figures", "--config", f"archive={other}", within=OFFLINE)
+    assert call.status == 0, call.stderr
+    answer, *_, last, where = call.stdout.strip().split("\n\n")
+    summary = (drawn[0] / f"results/archive/{other}/summary.txt").read_text()
+    assert answer == last == summary.split("\n\n")[0]
     assert where.endswith(f"of {len(ARCHIVES)} datasets; this is {other}")
     # Nothing but where it comes from stands before it.
-    assert len(done.stderr.splitlines()) <= 3, done.stderr
+    assert len(call.stderr.splitlines()) <= 3, call.stderr
 
 
 @pytest.mark.parametrize("name", ["records/raw.parquet", "plan.json"])
@@ -118,18 +102,13 @@ def test_a_tampered_archive_is_refused_by_name(new_clone, name: str) -> None:
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     # Of this archive alone: `figures` would first draw the others, which are whole.
-    done = _offline(folder, f"{ARCHIVE}/figures", f"{ARCHIVE}/summary.txt")
-    said = done.stdout + done.stderr
-    assert done.returncode != 0
-    assert name in said and "Traceback" not in said
+    assert name in refused(folder, f"{ARCHIVE}/figures", f"{ARCHIVE}/summary.txt", within=OFFLINE)
     assert not (folder / ARCHIVE / "figures/overview.pdf").exists()
 
 
 def test_an_archive_that_is_not_there_is_named(new_clone) -> None:
-    done = _offline(new_clone(), "figures", "--config", "archive=machine-1999-01-01")
-    said = done.stdout + done.stderr
-    assert done.returncode != 0
-    assert "machine-1999-01-01" in said and "Traceback" not in said
+    name = "machine-1999-01-01"
+    assert name in refused(new_clone(), "figures", "--config", f"archive={name}", within=OFFLINE)
 
 
 def test_a_paper_tells_of_all_archives_of_its_system_or_of_itself_alone() -> None:
@@ -139,8 +118,7 @@ def test_a_paper_tells_of_all_archives_of_its_system_or_of_itself_alone() -> Non
     others = {name: plans[name].reproduces != "none" for name in of_system}
     assert set(others.values()) == {True, False}
     papers = [f"results/archive/{name}/paper/paper.pdf" for name in of_system]
-    words = [SNAKEMAKE, "-n", "--forcerun", "build_paper", "--", *papers]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
-    jobs = re.findall(r"rule build_paper:\n +input: (.*)\n +output: \S+/(\S+)/paper/", done.stdout)
+    said = succeeded(ROOT, "-n", "--forcerun", "build_paper", "--", *papers)
+    jobs = re.findall(r"rule build_paper:\n +input: (.*)\n +output: \S+/(\S+)/paper/", said)
     told = {name: set(re.findall(r"/([^/ ]+)/section\.tex", given)) for given, name in jobs}
     assert told == {name: {*of_system} - {name} if others[name] else set() for name in of_system}

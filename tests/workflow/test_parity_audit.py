@@ -4,19 +4,16 @@ Needs: the images, which are built if they are not there; an arm that is not her
 """
 
 import csv
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
-from clones import borrow_images
+from clones import borrow_images, called
 
 from parity.checks.parity_audit import ParityAudit
 from parity.core.documents import read_document
 from parity.plan.plan import read_plan
 
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 CAMPAIGN = "torrez2019-smoke"
 
 pytestmark = [pytest.mark.system, pytest.mark.long]
@@ -24,20 +21,15 @@ pytestmark = [pytest.mark.system, pytest.mark.long]
 WRONG = "sha256:" + "0" * 64
 
 
-def _parity(clone: Path, *words: str) -> subprocess.CompletedProcess:
-    # A clone's own images would have to be built; these are taken as they are.
-    argv = [SNAKEMAKE, "parity", "--allowed-rules", "parity", "write_plan", *words]
-    return subprocess.run(argv, cwd=clone, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture(scope="module")
 def asked(clone: Path, images: dict[str, dict]) -> tuple[Path, str]:
     """The clone in which every arm was asked, and what was printed."""
     records = images | {"sif": msgspec.structs.replace(images["sif"], digest=WRONG)}
     borrow_images(clone, records)
-    done = _parity(clone)
-    assert done.returncode == 0, done.stderr
-    return clone / "results/parity", done.stdout
+    # A clone's own images would have to be built; these are taken as they are.
+    call = called(clone, "parity", "--allowed-rules", "parity", "write_plan")
+    assert call.status == 0, call.stderr
+    return clone / "results/parity", call.stdout
 
 
 def test_every_arm_of_the_study_has_an_answer_or_a_reason(asked) -> None:

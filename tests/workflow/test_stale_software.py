@@ -1,10 +1,9 @@
 """Whatever an image or a native build is made from, a change of it makes them anew."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from clones import succeeded
 
 from parity.benchmarks import benchmarks
 from parity.core.documents import write_document
@@ -12,23 +11,7 @@ from parity.plan.study import load_study
 from parity.runtimes import every_arm
 from parity.software.images import ImageRecord, needed_image, write_images
 
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 LOCK = ("spack.yaml", "spack.lock", "lock.json")
-
-
-def _dry_run(clone: Path, target: str, study: str) -> str:
-    words = [
-        "--rerun-triggers",
-        "mtime",
-        "--config",
-        f"study=config/studies/{study}.yaml",
-        "scale=smoke",
-    ]
-    done = subprocess.run(
-        [SNAKEMAKE, "-n", target, *words], cwd=clone, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
 
 
 @pytest.fixture
@@ -65,9 +48,11 @@ def made(clone: Path) -> Path:
 def test_a_changed_or_added_file_is_seen(
     made: Path, path: str, target: str, study: str, rule: str
 ) -> None:
-    assert "Nothing to be done" in _dry_run(made, target, study)
+    words = ["-n", target, "--rerun-triggers", "mtime", "--config"]
+    words += [f"study=config/studies/{study}.yaml", "scale=smoke"]
+    assert "Nothing to be done" in succeeded(made, *words)
     (made / path).parent.mkdir(parents=True, exist_ok=True)
     with (made / path).open("a") as file:
         file.write("# changed\n")
-    said = _dry_run(made, target, study)
+    said = succeeded(made, *words)
     assert f"rule {rule}:" in said and path in said

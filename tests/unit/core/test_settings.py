@@ -14,18 +14,23 @@ from parity.plan.system import load_system, refuse_without_batch_system
 
 ROOT = Path(__file__).parents[3]
 STUDY = ROOT / "config/studies/torrez2019.yaml"
+SCALING = ROOT / "config/studies/scaling.yaml"
 
 
 def _write(folder: Path, change, study: Path = STUDY) -> Path:
+    """A study's file with a change: of a document, or all of its text."""
+    path = folder / "study.yaml"
+    if isinstance(change, str):
+        path.write_text(change)
+        return path
     document = yaml.safe_load(study.read_text())
     change(document)
-    path = folder / "study.yaml"
     path.write_text(yaml.safe_dump(document))
     return path
 
 
-def _set(*keys_and_value):
-    *keys, last, value = keys_and_value
+def _set(place: str, value):
+    *keys, last = place.split()
 
     def change(document):
         for key in keys:
@@ -35,86 +40,19 @@ def _set(*keys_and_value):
     return change
 
 
-BAD_STUDIES = {
-    "misspelt key": (_set("sede", 1), ["unknown key: sede", "seed"]),
-    "unknown arm": (_set("arms", ["native-a", "native-b", "rkt"]), ["unknown arm: rkt", "docker"]),
-    "arm twice": (_set("arms", ["native-a", "native-b", "native-a"]), ["arms"]),
-    "negative blocks": (_set("scales", "smoke", "blocks", -1), ["scales.smoke.blocks", "-1"]),
-    "no blocks": (_set("scales", "smoke", "blocks", 0), ["scales.smoke.blocks"]),
-    "blocks are text": (_set("scales", "smoke", "blocks", "three"), ["'three'", "integer"]),
-    "name with a slash": (_set("study", "a/b"), ["'a/b' is not a safe name"]),
-    "name with dots": (_set("study", "../up"), ["is not a safe name"]),
-    "name for a shell": (_set("study", "x;reboot"), ["is not a safe name"]),
-    "name with a newline": (_set("study", "torrez\n"), ["is not a safe name"]),
-    "arm for a shell": (_set("arms", ["native-a", "$(id)"]), ["is not a safe name"]),
-    "unknown benchmark": (
-        _set("benchmarks", "linpack", {"margin_percent": 1}),
-        ["unknown benchmark: linpack", "sysbench"],
-    ),
-    "unknown parameter": (
-        _set("benchmarks", "sysbench", "parameters", {"primes": 7}),
-        ["unknown key: primes", "events"],
-    ),
-    "parameter out of range": (
-        _set("benchmarks", "sysbench", "parameters", {"events": -5}),
-        ["benchmarks.sysbench.parameters: events"],
-    ),
-    "parameter of a scale out of range": (
-        _set("scales", "smoke", "parameters", {"sysbench": {"threads": 0}}),
-        ["scales.smoke.parameters.sysbench: threads"],
-    ),
-    "one of several values out of range": (
-        _set("benchmarks", "sysbench", "parameters", {"events": [5, -5]}),
-        ["benchmarks.sysbench.parameters: events", "-5"],
-    ),
-    "no value of several": (
-        _set("scales", "smoke", "parameters", {"sysbench": {"threads": []}}),
-        ["scales.smoke.parameters.sysbench.threads"],
-    ),
-    "a value twice": (
-        _set("scales", "smoke", "parameters", {"sysbench": {"threads": [1, 1]}}),
-        ["scales.smoke.parameters.sysbench.threads"],
-    ),
-    "unknown factor": (
-        _set("benchmarks", "likwid", "factors", {"colour": ["red"]}),
-        ["unknown factor of likwid: colour"],
-    ),
-    "unknown level": (
-        _set("benchmarks", "likwid", "factors", {"kernel": ["quad"]}),
-        ["unknown level of kernel: quad", "copy"],
-    ),
-    "missing levels": (_set("benchmarks", "likwid", "factors", {}), ["needs the levels"]),
-    "margin of nothing": (_set("benchmarks", "sysbench", "margin_percent", 0), ["margin_percent"]),
-    "foreign reference": (_set("reference", "podman-x"), ["unknown arm of this study"]),
-    "reference outside the pair": (_set("reference", "docker"), ["not one of the A/A pair"]),
-    "image that is not there": (_set("image", {"from": "none.sif"}), ["no image none.sif", "SIF"]),
-    "a chroot where the image is ours": (
-        lambda study: study.update(
-            aa_pair=["chroot-a", "chroot-b"], reference="chroot-a", arms=["chroot-a", "chroot-b"]
-        ),
-        ["is not native, and no reference but with `image`"],
-    ),
-    "pair in a container": (_set("aa_pair", ["native-a", "docker"]), ["is not native"]),
-    "parameters of nothing": (
-        _set("scales", "smoke", "parameters", {"linpack": {}}),
-        ["unknown benchmark: linpack"],
-    ),
+# Of another study, and of its allocations, which is refused by what words.
+UNEQUAL = "3 ranks cannot be spread equally over"
+ALLOCATIONS = {
+    "ranks that do not fit": (["2x3"], f"{UNEQUAL} 2 nodes"),
+    "ranks that do not fit into containers": (["1x3/2"], f"{UNEQUAL} 1 nodes of 2 containers"),
+    "no containers": (["1x2/0"], "'1x2/0' is not"),
+    "no ranks": (["2x0"], "'2x0' is not"),
+    "in words": (["two"], "'two' is not"),
+    "for a shell": (["1x1;id"], "is not a safe name"),
+    "none": ([], "allocations"),
+    "twice": (["1x1", "1x1"], "allocations"),
 }
-
-
-@pytest.mark.parametrize("name", BAD_STUDIES)
-def test_a_bad_study_is_refused_in_words(name: str, tmp_path: Path) -> None:
-    change, expected = BAD_STUDIES[name]
-    path = _write(tmp_path, change)
-    with pytest.raises(UserError) as caught:
-        load_study(path, "smoke")
-    message = str(caught.value)
-    assert str(path) in message
-    for words in expected:
-        assert words in message
-
-
-BAD_TEXTS = {
+TEXTS = {
     "not YAML": ("study: [", "line 1"),
     "a tab": ("a:\n\tb: 1", "line 2"),
     "a key twice": ("a: 1\na: 2", "given twice"),
@@ -124,24 +62,95 @@ BAD_TEXTS = {
     "no mapping": ("- 1", "right type"),
     "empty": ("", "right type"),
 }
+EVENTS, THREADS = "benchmarks sysbench parameters", "scales smoke parameters"
+LIKWID, PARAMETERS = "benchmarks likwid factors", "benchmarks.sysbench.parameters: events"
+CHROOTS = ["chroot-a", "chroot-b"]
+# What is changed, where, and words of the message; also of scales that are not selected: a mistake
+# at the cluster's was found on the cluster, after the days of smoke.
+CHANGES = {
+    "misspelt key": ("sede", 1, "unknown key: sede", "seed"),
+    "unknown arm": ("arms", ["native-a", "native-b", "rkt"], "unknown arm: rkt", "docker"),
+    "arm twice": ("arms", ["native-a", "native-b", "native-a"], "arms"),
+    "negative blocks": ("scales smoke blocks", -1, "scales.smoke.blocks", "-1"),
+    "no blocks": ("scales smoke blocks", 0, "scales.smoke.blocks"),
+    "blocks are text": ("scales smoke blocks", "three", "'three'", "integer"),
+    "name with a slash": ("study", "a/b", "'a/b' is not a safe name"),
+    "name with dots": ("study", "../up", "is not a safe name"),
+    "name for a shell": ("study", "x;reboot", "is not a safe name"),
+    "name with a newline": ("study", "torrez\n", "is not a safe name"),
+    "arm for a shell": ("arms", ["native-a", "$(id)"], "is not a safe name"),
+    "unknown benchmark": (
+        "benchmarks linpack", {"margin_percent": 1}, "unknown benchmark: linpack", "sysbench",
+    ),
+    "unknown parameter": (EVENTS, {"primes": 7}, "unknown key: primes", "events"),
+    "parameter out of range": (EVENTS, {"events": -5}, PARAMETERS),
+    "one of several out of range": (EVENTS, {"events": [5, -5]}, PARAMETERS, "-5"),
+    "parameter of a scale out of range": (
+        THREADS, {"sysbench": {"threads": 0}}, "scales.smoke.parameters.sysbench: threads",
+    ),
+    "no value of several": (
+        THREADS, {"sysbench": {"threads": []}}, "scales.smoke.parameters.sysbench.threads",
+    ),
+    "a value twice": (
+        THREADS, {"sysbench": {"threads": [1, 1]}}, "scales.smoke.parameters.sysbench.threads",
+    ),
+    "parameters of nothing": (THREADS, {"linpack": {}}, "unknown benchmark: linpack"),
+    "unknown factor": (LIKWID, {"colour": ["red"]}, "unknown factor of likwid: colour"),
+    "unknown level": (LIKWID, {"kernel": ["quad"]}, "unknown level of kernel: quad", "copy"),
+    "missing levels": (LIKWID, {}, "needs the levels"),
+    "margin of nothing": ("benchmarks sysbench margin_percent", 0, "margin_percent"),
+    "foreign reference": ("reference", "podman-x", "unknown arm of this study"),
+    "reference outside the pair": ("reference", "docker", "not one of the A/A pair"),
+    "image that is not there": ("image", {"from": "none.sif"}, "no image none.sif", "SIF"),
+    "pair in a container": ("aa_pair", ["native-a", "docker"], "is not native"),
+    "parameter of another scale": (
+        "scales cluster parameters", {"sysbench": {"threads": 0}}, "scales.cluster.parameters",
+    ),
+    "arms of another scale": (
+        "scales cluster arms", ["native-a", "docker"],
+        "unknown arm of this study at scale cluster",
+    ),
+    "benchmark of another scale": (
+        "scales cluster benchmarks", ["linpack"], "scales.cluster.benchmarks",
+    ),
+    "allocations of another scale": (
+        "scales cluster allocations", {"sysbench": ["1x1"]},
+        "scales.cluster.allocations.sysbench",
+    ),
+}  # fmt: skip
+BAD_STUDIES = {
+    **{name: (STUDY, _set(place, value), words)
+       for name, (place, value, *words) in CHANGES.items()},
+    "a chroot where the image is ours": (
+        STUDY,
+        lambda study: study.update(aa_pair=CHROOTS, reference=CHROOTS[0], arms=CHROOTS),
+        ["is not native, and no reference but with `image`"],
+    ),
+    **{f"a text: {name}": (STUDY, text, [words]) for name, (text, words) in TEXTS.items()},
+    **{f"allocations: {name}": (SCALING, _set("scales smoke allocations hpcc", value), [words])
+       for name, (value, words) in ALLOCATIONS.items()},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BAD_TEXTS)
-def test_a_text_that_is_no_study_is_refused_in_words(name: str, tmp_path: Path) -> None:
-    text, expected = BAD_TEXTS[name]
-    path = tmp_path / "study.yaml"
-    path.write_text(text)
-    with pytest.raises(UserError, match=expected):
+@pytest.mark.parametrize("name", BAD_STUDIES)
+def test_a_bad_study_is_refused_in_words(name: str, tmp_path: Path) -> None:
+    study, change, expected = BAD_STUDIES[name]
+    path = _write(tmp_path, change, study)
+    with pytest.raises(UserError) as caught:
         load_study(path, "smoke")
+    message = str(caught.value)
+    assert str(path) in message
+    for words in expected:
+        assert words in message
 
 
 def test_a_chroot_is_the_reference_of_a_foreign_image_alone(tmp_path: Path) -> None:
     (tmp_path / "app.sif").touch()
-    pair = ["chroot-a", "chroot-b"]
 
     def change(study) -> None:
-        study.update(aa_pair=pair, reference=pair[0], image={"from": str(tmp_path / "app.sif")})
-        study["arms"] += pair
+        image = {"from": str(tmp_path / "app.sif")}
+        study.update(aa_pair=CHROOTS, reference=CHROOTS[0], image=image)
+        study["arms"] += CHROOTS
 
     study = load_study(_write(tmp_path, change), "machine")
     assert (study.reference, study.image) == ("chroot-a", str(tmp_path / "app.sif"))
@@ -153,10 +162,7 @@ def test_a_missing_file_is_named_with_its_neighbours(tmp_path: Path) -> None:
         load_study(tmp_path / "torres.yaml", "smoke")
     with pytest.raises(UserError, match="no such file"):
         load_study(tmp_path / "nowhere/torres.yaml", "smoke")
-
-
-def test_hidden_files_are_no_neighbours(tmp_path: Path) -> None:
-    """In the project's folder .pre-commit-config.yaml was named as a study that is allowed."""
+    # In the project's folder .pre-commit-config.yaml was named as a study that is allowed.
     (tmp_path / ".hooks.yaml").write_text("{}")
     with pytest.raises(UserError, match="no such file") as refused:
         load_study(tmp_path / "torres", "smoke")
@@ -180,32 +186,8 @@ def test_no_bytes_make_the_reader_fail_otherwise(tmp_path_factory, content: byte
         return
 
 
-SCALING = ROOT / "config/studies/scaling.yaml"
-BAD_ALLOCATIONS = {
-    "ranks that do not fit": (["2x3"], "3 ranks cannot be spread equally over 2 nodes"),
-    "ranks that do not fit into containers": (
-        ["1x3/2"],
-        "3 ranks cannot be spread equally over 1 nodes of 2 containers",
-    ),
-    "no containers": (["1x2/0"], "'1x2/0' is not"),
-    "no ranks": (["2x0"], "'2x0' is not"),
-    "in words": (["two"], "'two' is not"),
-    "for a shell": (["1x1;id"], "is not a safe name"),
-    "none": ([], "allocations"),
-    "twice": (["1x1", "1x1"], "allocations"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_ALLOCATIONS)
-def test_bad_allocations_are_refused_in_words(name: str, tmp_path: Path) -> None:
-    levels, expected = BAD_ALLOCATIONS[name]
-    change = _set("scales", "smoke", "allocations", "hpcc", levels)
-    with pytest.raises(UserError, match=expected):
-        load_study(_write(tmp_path, change, SCALING), "smoke")
-
-
 def test_containers_of_a_node_are_a_parameter_only_where_they_are_written(tmp_path: Path) -> None:
-    change = _set("scales", "smoke", "allocations", "hpcc", ["1x4", "1x4/1", "1x4/2"])
+    change = _set("scales smoke allocations hpcc", ["1x4", "1x4/1", "1x4/2"])
     path = _write(tmp_path, change, SCALING)
     cases = [case for case in load_study(path, "smoke").cases if case.benchmark == "hpcc"]
     assert [case.name for case in cases] == ["hpcc-1x4", "hpcc-1x4in1", "hpcc-1x4in2"]
@@ -237,13 +219,13 @@ def _system(folder: Path, launcher=(), **changed) -> Path:
 
 
 LAUNCHER = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())["launcher"]
-CHANGES, UNKNOWN = "can change under its name", "none of the known ones"
+CAN_CHANGE, UNKNOWN = "can change under its name", "none of the known ones"
 BAD_SYSTEMS = {
-    "no digest": ({"base_image": "debian"}, CHANGES),
-    "a tag": ({"base_image": "debian:12"}, CHANGES),
-    "a short digest": ({"base_image": "debian@sha256:12"}, CHANGES),
-    "a digest of nothing": ({"base_image": "debian:12@sha256"}, CHANGES),
-    "an image for a shell": ({"base_image": "$(id)@sha256:" + "0" * 64}, CHANGES),
+    "no digest": ({"base_image": "debian"}, CAN_CHANGE),
+    "a tag": ({"base_image": "debian:12"}, CAN_CHANGE),
+    "a short digest": ({"base_image": "debian@sha256:12"}, CAN_CHANGE),
+    "a digest of nothing": ({"base_image": "debian:12@sha256"}, CAN_CHANGE),
+    "an image for a shell": ({"base_image": "$(id)@sha256:" + "0" * 64}, CAN_CHANGE),
     "a batch system": (
         {"batch_system": "oar"},
         r"unknown .*: oar\n.*\n  allowed: flux, lsf, pbs, slurm",
@@ -336,20 +318,3 @@ def test_every_key_of_a_schema_is_described_and_no_other_is_taken(name: str) -> 
             assert rule["additionalProperties"] is False, key
     if rules["type"] == "object":
         assert rules["additionalProperties"] is False
-
-
-BAD_OTHER_SCALES = {
-    "parameter": (("parameters", {"sysbench": {"threads": 0}}), "scales.cluster.parameters"),
-    "arms": (("arms", ["native-a", "docker"]), "unknown arm of this study at scale cluster"),
-    "benchmark": (("benchmarks", ["linpack"]), "scales.cluster.benchmarks"),
-    "allocations": (("allocations", {"sysbench": ["1x1"]}), "scales.cluster.allocations.sysbench"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_OTHER_SCALES)
-def test_scales_that_are_not_selected_are_checked_too(tmp_path: Path, name: str) -> None:
-    """A mistake at the cluster's scale was found on the cluster, after the days of smoke."""
-    (key, value), expected = BAD_OTHER_SCALES[name]
-    path = _write(tmp_path, _set("scales", "cluster", key, value))
-    with pytest.raises(UserError, match=expected):
-        load_study(path, "smoke")

@@ -32,29 +32,19 @@ def test_an_output_that_has_not_all_letters_still_shows_the_rest(encoding: str) 
     assert done.stderr.startswith("parity: 5 ")
 
 
-def test_a_reader_that_has_read_enough_ends_it_quietly() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", START + MANY], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout and process.stderr
+def test_a_reader_that_has_read_enough_or_is_gone_ends_it_quietly() -> None:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, "-c", START + MANY], **pipes)
     assert process.stdout.readline() == b"0\n"
     process.stdout.close()
-    assert process.stderr.read() == b""
-    assert process.wait() == 128 + signal.SIGPIPE
-
-
-def test_a_reader_that_is_gone_before_the_last_line_is_no_traceback_either() -> None:
+    assert (process.stderr.read(), process.wait()) == (b"", 128 + signal.SIGPIPE)
+    # Before the last line it is no traceback either.
     reading, writing = os.pipe()
     os.close(reading)
-    process = subprocess.Popen(
-        [sys.executable, "-c", f"{START}    print('one line')"],
-        stdout=writing,
-        stderr=subprocess.PIPE,
-    )
+    words = [sys.executable, "-c", f"{START}    print('one line')"]
+    process = subprocess.Popen(words, stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
-    assert process.stderr
-    assert process.stderr.read() == b""
-    assert process.wait() == 128 + signal.SIGPIPE
+    assert (process.stderr.read(), process.wait()) == (b"", 128 + signal.SIGPIPE)
 
 
 # What a shell starts in the background ignores Ctrl-C, and so does all that it starts.
