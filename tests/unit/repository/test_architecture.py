@@ -21,10 +21,14 @@ LONG = {".py": 450, ".smk": 160}  # lines of a module, and of a file of rules
 
 
 def _texts(path: Path) -> set[str]:
-    """All texts in a module's code."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return {value for value in constants if isinstance(value, str)}
+    """All texts in a module's code, f-strings' fixed parts included, docstrings excluded."""
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    constants = [n for n in nodes if isinstance(n, ast.Constant) and id(n) not in alone]
+    return {node.value for node in constants if isinstance(node.value, str)}
+
+
+TEXTS = {path.relative_to(PACKAGE): _texts(path) for path in PACKAGE.rglob("*.py")}
 
 
 def test_imports_go_downwards_and_none_is_of_snakemake() -> None:
@@ -46,15 +50,14 @@ def test_table_contract_and_digests_have_every_package_in_the_same_order() -> No
     assert [height[name] for name in LAYERS] == sorted(height.values())
 
 
-def test_a_document_of_the_table_is_named_in_its_package() -> None:
-    """That it is named in no other package, test_documents.py says."""
+def test_a_document_is_named_in_its_owner_s_package_alone() -> None:
+    """By itself, or at a path's end; a text for people may be named where it is shown."""
     for package, row in ROWS.items():
-        named = {
-            text.split("/")[-1]
-            for path in (PACKAGE / package).rglob("*.py")
-            for text in _texts(path)
-        }
-        assert set(re.findall(r"`([a-z]+\.(?:json|txt|tex))`", row[1])) <= named, package
+        for name in re.findall(r"`([\w./]+\.(?:json|txt|tex)|SHA256SUMS)`", row[1]):
+            path_to = re.compile(rf"(.*/)?{re.escape(name)}", re.DOTALL)
+            users = {p.parts[0] for p, texts in TEXTS.items() if any(map(path_to.fullmatch, texts))}
+            assert package in users or "/" in name, name
+            assert users <= {package} or name.endswith((".txt", ".tex")), name
 
 
 def test_a_module_is_one_idea_and_not_long() -> None:
@@ -69,6 +72,5 @@ def test_nothing_outside_its_own_file_names_a_runtime_or_a_benchmark() -> None:
     names -= {"native", "startup", "memory", "namespaces", "ladder", "imports"}  # words, too
     # The builder of images is one of the runtimes' programs, and stores are named after theirs.
     own = {"runtimes", "benchmarks", "software", "extensions"}
-    for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).parts[0] not in own:
-            assert not _texts(path) & names, path
+    for path, texts in TEXTS.items():
+        assert path.parts[0] in own or not texts & names, path

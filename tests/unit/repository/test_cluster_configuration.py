@@ -31,21 +31,13 @@ def test_nodes_and_host_have_addresses_of_their_own_in_the_subnet() -> None:
     assert all(ip_address(each) in ip_network(layout.SUBNET) for each in addresses)
 
 
-def test_the_controller_is_met_at_the_hosts_address_in_the_subnet() -> None:
+def test_the_controller_meets_nodes_in_the_subnet_and_polls_nothing_beside_a_program() -> None:
     settings = _settings(configured("slurm.conf", CLUSTER))
     assert settings["SlurmctldHost"] == f"login({layout.address(layout.HOST_NUMBER)})"
-
-
-def test_nothing_polls_beside_a_timed_program() -> None:
-    settings = _settings(configured("slurm.conf", CLUSTER))
     assert settings["JobAcctGatherFrequency"] == "0"
     assert settings["JobAcctGatherParams"] == "OverMemoryKill"
-
-
-def test_one_partition_is_the_default_one() -> None:
-    partition = _settings(configured("slurm.conf", CLUSTER))["PartitionName"]
-    assert partition.split()[0] == layout.PARTITION
-    assert "Default=YES" in partition
+    partition = settings["PartitionName"]
+    assert partition.split()[0] == layout.PARTITION and "Default=YES" in partition
 
 
 def test_all_that_is_written_lies_in_the_state_folder() -> None:
@@ -56,13 +48,10 @@ def test_all_that_is_written_lies_in_the_state_folder() -> None:
     assert all(Path(path).is_relative_to(layout.STATE) for path in paths)
 
 
-def test_munge_is_our_own() -> None:
-    for text in (configured("slurm.conf", CLUSTER), configured("slurmdbd.conf", WITH_ACCOUNTING)):
-        assert _settings(text)["AuthInfo"] == f"socket={layout.MUNGE_SOCKET}"
-
-
-def test_accounting_is_off_unless_asked_for() -> None:
+def test_munge_is_our_own_and_accounting_is_off_unless_asked_for() -> None:
     off, on = (_settings(configured("slurm.conf", each)) for each in (CLUSTER, WITH_ACCOUNTING))
+    for settings in (off, on, _settings(configured("slurmdbd.conf", WITH_ACCOUNTING))):
+        assert settings["AuthInfo"] == f"socket={layout.MUNGE_SOCKET}"
     assert off["AccountingStorageType"] == "accounting_storage/none"
     assert on["AccountingStorageType"] == "accounting_storage/slurmdbd"
     assert set(install.ACCOUNTING_PACKAGES) <= set(install.wanted(True))

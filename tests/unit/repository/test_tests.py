@@ -16,47 +16,22 @@ SYSTEM = [name for name in TREES if name.startswith("system/test_")]
 SOMEBODY_S = re.compile(r"/(home|root|work|Users|media)/\w")
 
 
-def _imported(tree: ast.Module) -> set[str]:
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add(node.module or "")
-    return names
+def _nodes(kind: type) -> list[tuple[str, ast.AST]]:
+    """All nodes of a kind, each with the file that it is in."""
+    return [(n, x) for n, tree in TREES.items() for x in ast.walk(tree) if isinstance(x, kind)]
 
 
-def test_no_test_imports_another() -> None:
-    """What tests share stands in tests/support."""
-    wrong = {
-        name
-        for name, tree in TREES.items()
-        if any(each.startswith(("test_", "conftest")) for each in _imported(tree))
-    }
-    assert not wrong
-
-
-def test_no_test_changes_where_modules_are_found() -> None:
-    """pyproject.toml's `pythonpath` says it once."""
-    wrong = {
-        name
-        for name, tree in TREES.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path"
-    }
-    assert not wrong
+def test_no_test_imports_another_or_changes_where_modules_are_found() -> None:
+    """What tests share stands in tests/support, which pyproject.toml's `pythonpath` names."""
+    names = [(file, alias.name) for file, node in _nodes(ast.Import) for alias in node.names]
+    names += [(file, node.module or "") for file, node in _nodes(ast.ImportFrom)]
+    assert not [found for found in names if found[1].startswith(("test_", "conftest"))]
+    assert not [n for n, x in _nodes(ast.Attribute) if ast.unparse(x) == "sys.path"]
 
 
 def test_no_test_names_a_folder_of_one_machine() -> None:
-    wrong = {
-        (name, node.value)
-        for name, tree in TREES.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and SOMEBODY_S.match(node.value)
-    }
-    assert not wrong
+    texts = [(n, x.value) for n, x in _nodes(ast.Constant) if isinstance(x.value, str)]
+    assert not [found for found in texts if SOMEBODY_S.match(found[1])]
 
 
 @pytest.mark.parametrize("name", SYSTEM)
