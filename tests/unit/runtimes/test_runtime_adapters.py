@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.runtimes import arms, engines, sites, udocker
+from parity.runtimes import arms, sites, udocker
 from parity.runtimes.model import SCRATCH, Image, Launch
 
 INNER = ["/bin/echo", "a b", "$HOME", ""]
@@ -71,6 +71,15 @@ def test_runc_starts_the_words_of_its_own_rank(tmp_path, fake):
     assert config["process"]["args"] == INNER
 
 
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """The configuration of Shifter's gateway."""
+    (file := tmp_path / "udiRoot.conf").write_text(
+        "# gateway\nsystem=mycluster\nimageGateway=http://gateway:5000\n"
+    )
+    monkeypatch.setattr(sites, "CONFIGURATION", file)
+
+
 def layout(clone: Path, digest: str) -> Path:
     """As much of an OCI image layout as names its image."""
     (clone / "oci").mkdir(parents=True, exist_ok=True)
@@ -80,13 +89,9 @@ def layout(clone: Path, digest: str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["docker", "podman", "podman-hpc", "sarus", "shifter"])
-def test_clones_that_build_one_study_leave_each_other_s_images_in_a_store(
-    name, tmp_path, fake, monkeypatch
-):
+@pytest.mark.usefixtures("site")
+def test_clones_that_build_one_study_leave_each_other_s_images_in_a_store(name, tmp_path, fake):
     """The stores belong to the node: a tag that both use would be the image of the last build."""
-    site = tmp_path / "udiRoot.conf"
-    site.write_text("system=mycluster\nimageGateway=http://gateway:5000\n")
-    monkeypatch.setattr(sites, "CONFIGURATION", site)
     programs = ("skopeo", "docker", "podman", "podman-hpc", "sarus", "mksquashfs", "munge", "curl")
     for program in (*programs, "shifterimg"):
         fake(program, "echo sha256:22")
@@ -104,14 +109,9 @@ def test_clones_that_build_one_study_leave_each_other_s_images_in_a_store(
     assert names_given("second", "a" * 64) == first
 
 
-SRUN = ["srun", "--quiet", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--mpi=none"]
-
-
 def test_the_engine_of_cscs_gets_an_environment_of_its_own(tmp_path):
-    file = tmp_path / "environment.toml"
-    words = command("cscs-engine", tmp_path, '/images/"one"')
-    assert words == [*SRUN, "--nodelist=n1", f"--environment={file}"]
-    assert tomllib.loads(file.read_text()) == {
+    command("cscs-engine", tmp_path, '/images/"one"')
+    assert tomllib.loads((tmp_path / "environment.toml").read_text()) == {
         "image": '/images/"one"',
         "mounts": ["/tmp/parity:/tmp/parity", "/etc/hosts:/etc/hosts:ro", "/opt/tree:/opt/tree:ro"],
         "writable": False,
@@ -121,56 +121,35 @@ def test_the_engine_of_cscs_gets_an_environment_of_its_own(tmp_path):
 
 @pytest.mark.parametrize("name", ["pyxis", "cscs-engine"])
 def test_a_plugin_is_there_where_srun_knows_its_option(name, fake):
+    option = arms()[name].option
     fake("srun", "echo 'fatal: no configuration source' >&2; exit 1")
     assert arms()[name].probe().reason == "no Slurm answers"
     fake("srun", "echo 'Usage: srun'")
-    option = arms()[name].option
     assert arms()[name].probe().reason == f"srun knows no {option}"
     fake("srun", f"echo 'Usage: srun'; echo '  {option}=…'")
     assert arms()[name].probe().available
 
 
-def test_sarus_command_and_store(tmp_path, fake):
-    mounts = [
-        "--mount=type=bind,source=/tmp/parity,destination=/tmp/parity",
-        "--mount=type=bind,source=/etc/hosts,destination=/etc/hosts,readonly",
-        "--mount=type=bind,source=/opt/tree,destination=/opt/tree,readonly",
-    ]
-    assert command("sarus", tmp_path, "load/library/parity:study") == [
-        *("sarus", "run", *mounts, "load/library/parity:study")
-    ]
+def test_what_sarus_loads(tmp_path, fake):
     said, sarus = fake("skopeo"), arms()["sarus"]
     fake(
         "sarus",
         "echo 'REPOSITORY           TAG               IMAGE ID      CREATED     SIZE     SERVER'",
         "echo 'load/library/parity  abababababababab  2fe79f06fa6d  2018-01-31  47.04MB  load'",
     )
-    location = sarus.convert(
-        layout(tmp_path, "ab" * 32), tmp_path / "rootfs", tmp_path / "image.sarus"
-    )
+    location = sarus.convert(layout(tmp_path, "ab" * 32), tmp_path / "root", tmp_path / "image")
     copy, load = said.read_text().splitlines()
     assert copy.startswith(f"skopeo copy oci:{tmp_path}/oci:parity docker-archive:{tmp_path}/")
-    assert load.startswith(f"sarus load --temp-dir={tmp_path}/") and load.endswith(
-        " parity:abababababababab"
-    )
+    assert load.startswith(f"sarus load --temp-dir={tmp_path}/")
     assert (sarus.digest(location), sarus.size(location)) == ("sha256:2fe79f06fa6d", 47_040_000)
     assert sarus.digest("load/library/another:study") == ""
 
 
-def test_shifter_command_and_import(tmp_path, fake, monkeypatch):
-    assert command("shifter", tmp_path, "custom:parity:study") == [
-        *("shifter", "--image=custom:parity:study", "--volume=/tmp/parity:/tmp/parity"),
-        "--volume=/opt/tree:/opt/tree:ro",
-    ]
-    site = tmp_path / "udiRoot.conf"
-    site.write_text("# gateway\nsystem=mycluster\nimageGateway=http://gateway:5000\n")
-    monkeypatch.setattr(sites, "CONFIGURATION", site)
-    said = fake("mksquashfs")
+def test_what_shifter_imports(tmp_path, fake, site):
+    said, shifter = fake("mksquashfs"), arms()["shifter"]
     for name, line in (("munge", "echo MUNGE:x:"), ("curl", ":"), ("shifterimg", "echo 0a1b")):
         fake(name, line)
-    location = arms()["shifter"].convert(
-        layout(tmp_path, "ab" * 32), tmp_path / "root", tmp_path / "image"
-    )
+    location = shifter.convert(layout(tmp_path, "ab" * 32), tmp_path / "root", tmp_path / "image")
     assert said.read_text().splitlines() == [
         f"mksquashfs {tmp_path}/root {tmp_path}/image -noappend -no-progress -no-xattrs",
         "munge -n",
@@ -179,18 +158,13 @@ def test_shifter_command_and_import(tmp_path, fake, monkeypatch):
         "http://gateway:5000/api/doimport/mycluster/custom/parity:abababababababab/",
         "shifterimg lookup custom:parity:abababababababab",
     ]
-    assert arms()["shifter"].digest(location) == "fasthash:0a1b"
+    assert shifter.digest(location) == "fasthash:0a1b"
 
 
-def test_podman_hpc_command_and_store(tmp_path, fake, monkeypatch):
-    monkeypatch.setattr(engines, "ulimits", lambda: [])
-    shared = command("podman-shared", tmp_path)
-    assert command("podman-hpc", tmp_path) == ["podman-hpc", *shared[2:]]
-    assert shared[:3] == ["podman", "--runtime=runc", "run"]
-    said = fake("skopeo")
+def test_what_podman_hpc_loads_and_moves(tmp_path, fake):
+    said, arm = fake("skopeo"), arms()["podman-hpc"]
     fake("podman-hpc", "echo sha256:22")
-    arm = arms()["podman-hpc"]
-    location = arm.convert(layout(tmp_path, "ab" * 32), tmp_path / "rootfs", tmp_path / "image")
+    location = arm.convert(layout(tmp_path, "ab" * 32), tmp_path / "root", tmp_path / "image")
     asked = [line.split()[1] for line in said.read_text().splitlines()]
     assert (location, asked) == ("sha256:22", ["copy", "load", "migrate", "image"])
     assert arm.digest(location) == "sha256:22"

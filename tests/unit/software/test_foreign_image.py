@@ -37,31 +37,24 @@ def archive(path: Path, name: str) -> Path:
     return path
 
 
-def test_a_layout_is_known_by_its_manifest(tmp_path: Path) -> None:
-    digest = layout(tmp_path / "app")
-    found = find_foreign(str(tmp_path / "app"))
-    assert (found.digest, found.source) == (digest, f"oci:{tmp_path}/app")
-    assert foreign_files(str(tmp_path / "app")) == [f"{tmp_path}/app/index.json"]
+def test_an_image_is_known_by_what_it_holds(tmp_path: Path) -> None:
+    digest, folder = layout(tmp_path / "app"), str(tmp_path / "app")
+    foreign = find_foreign(folder)
+    assert (foreign.digest, foreign.source) == (digest, f"oci:{folder}")
+    assert foreign_files(folder) == [f"{folder}/index.json"]
     (tmp_path / "app/index.json").write_text('{"manifests": [{}, {}]}')
     with pytest.raises(UserError, match="does not hold one image"):
-        find_foreign(str(tmp_path / "app"))
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"), [("manifest.json", "docker-archive"), ("oci-layout", "oci-archive")]
-)
-def test_an_archive_is_known_by_what_it_holds(tmp_path: Path, name: str, kind: str) -> None:
-    path = archive(tmp_path / "app.tar", name)
-    found = find_foreign(str(path))
-    assert found.source == f"{kind}:{path}"
-    assert found.digest == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
-    assert foreign_files(str(path)) == [str(path)]
-
-
-def test_a_sif_file_is_known_by_its_magic(tmp_path: Path) -> None:
-    path = tmp_path / "app.sif"
-    path.write_bytes(b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\0" + bytes(64))
-    assert find_foreign(str(path)).source == ""
+        find_foreign(folder)
+    for name, kind in (("manifest.json", "docker-archive"), ("oci-layout", "oci-archive")):
+        path = archive(tmp_path / f"{kind}.tar", name)
+        foreign = find_foreign(str(path))
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert (foreign.source, foreign.digest) == (f"{kind}:{path}", f"sha256:{sha256}")
+        assert foreign_files(str(path)) == [str(path)]
+    (sif := tmp_path / "app.sif").write_bytes(
+        b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\0" + bytes(64)
+    )
+    assert find_foreign(str(sif)).source == ""
 
 
 @pytest.mark.parametrize(
