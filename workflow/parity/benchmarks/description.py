@@ -35,23 +35,16 @@ class Quantity:
     """What one metric of a benchmark is.
 
     Attributes:
-        metric: its name in the records: snake_case, unique within the benchmark.
-        label: what it is, in words.
-        recorded: unit of the records: SI or the field's own (`s`, `GB/s`, `Gflop/s`, `1`).
-        better: `lower`, `higher` or `neither`.
-        clock: `internal` (the program's own) or `external` (the runner's).
-        shown: unit of figures and tables, if it is another one.
-        factor: what turns the recorded unit into the shown one.
         is_cost: whether more or less of it costs anything; what does not is told beside the costs.
     """
 
-    metric: str
-    label: str
-    recorded: str
-    better: str = "neither"
-    clock: str = "internal"
-    shown: str = ""
-    factor: float = 1.0
+    metric: str  # its name in the records: snake_case, unique within the benchmark
+    label: str  # what it is, in words
+    recorded: str  # unit of the records: SI or the field's own (`s`, `GB/s`, `Gflop/s`, `1`)
+    better: str = "neither"  # `lower`, `higher` or `neither`
+    clock: str = "internal"  # `internal` (the program's own) or `external` (the runner's)
+    shown: str = ""  # unit of figures and tables, if it is another one
+    factor: float = 1.0  # what turns the recorded unit into the shown one
     is_cost: bool = True
 
     @property
@@ -100,78 +93,59 @@ class Bars(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         place, code: the figure, and the program with its class.
-        label: what these bars are of, in words.
-        cases: parameters of the cases that they belong to.
-        x: what stands below the bars, where containers per node are beside each other there.
-        series: the bars that are taken, where the parameter stands below them.
-        over: the bars that they are divided by.
     """
 
     place: str
     code: str
-    label: str
-    cases: Mapping[str, str]
-    x: str = ""
-    series: str = ""
-    over: str = "native"
+    label: str  # what these bars are of, in words
+    cases: Mapping[str, str]  # parameters of the cases that they belong to
+    x: str = ""  # what stands below the bars, where containers per node are beside each other there
+    series: str = ""  # the bars that are taken, where the parameter stands below them
+    over: str = "native"  # the bars that they are divided by
 
 
 class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One figure of a benchmark.
 
     Attributes:
-        name: file name without its ending.
-        quantities: metrics it shows for each case.
         caption: what is measured, and how it compares with the publication's figure; what
             its marks mean is added by parity.report.texts.
-        finding: head of the paragraph about it in the paper, if not the title.
-        order: its place among the figures of all benchmarks; equal ones by their names.
-        relative: whether values are drawn as deviation from the reference's median in %.
         logarithmic, from_zero: whether the axis of values is logarithmic, or begins at zero.
-        in_rows: whether cases stand below each other, values left and comparisons right.
-        densities: whether values are drawn as violins, where there are enough.
         placed: whether it shows only cases on an allocation (True), or only others (False).
         levels: what stands above the panels of a factor's level, if not the level.
         table: the table of the analysis of events that it shows, or `events` themselves; cases
             without a row in it are not shown.
-        factor: the factor of two levels that it crosses with the container.
-        contrast: what the factor's higher level has over the lower one, in words.
         along: the parameter, of numbers, that stands below its panels; cases that have it are
             shown here, and in none of the benchmark's other figures.
-        scatter: whether coefficients of variation are drawn rather than ratios.
-        bars: published bars to mark.
-        runtime: the runtime whose arms it is about; without any it shows nothing.
         published: cost ratios of a publication to mark: one, or both ends of a range.
-        source: that publication.
         stands_for: what of the publication its system stands for, as the overview says it, too.
-        benchmark: whose cases it shows; filled in from the benchmark that brings it.
     """
 
-    name: str
-    quantities: tuple[Quantity, ...]
+    name: str  # file name without its ending
+    quantities: tuple[Quantity, ...]  # metrics it shows for each case
     title: str
     caption: str
-    finding: str = ""
-    order: int = LAST
-    relative: bool = False
+    finding: str = ""  # head of the paragraph about it in the paper, if not the title
+    order: int = LAST  # its place among the figures of all benchmarks; equal ones by their names
+    relative: bool = False  # whether values are drawn as deviation from the reference's median in %
     logarithmic: bool = False
     from_zero: bool = False
-    in_rows: bool = False
-    densities: bool = False
+    in_rows: bool = False  # whether cases stand below each other, values left and comparisons right
+    densities: bool = False  # whether values are drawn as violins, where there are enough
     placed: bool | None = None
     levels: Mapping[str, str] = {}
     form: Form = Form.PANELS
     table: str = ""
-    factor: str = ""
-    contrast: str = ""
+    factor: str = ""  # the factor of two levels that it crosses with the container
+    contrast: str = ""  # what the factor's higher level has over the lower one, in words
     along: str = ""
-    scatter: bool = False
-    bars: tuple[Bars, ...] = ()
-    runtime: str = ""
+    scatter: bool = False  # whether coefficients of variation are drawn rather than ratios
+    bars: tuple[Bars, ...] = ()  # published bars to mark
+    runtime: str = ""  # the runtime whose arms it is about; without any it shows nothing
     published: tuple[float, ...] = ()
-    source: str = ""
+    source: str = ""  # that publication
     stands_for: str = ""
-    benchmark: str = ""
+    benchmark: str = ""  # whose cases it shows; filled in from the benchmark that brings it
 
     def shows(self, benchmark: str, placed: bool) -> bool:
         """Whether a case, placed on an allocation or not, belongs into this figure."""

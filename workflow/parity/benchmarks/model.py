@@ -24,7 +24,6 @@ class Counted(NamedTuple):
     Attributes:
         metrics_of: the metrics of a run by its evidence and its parameters.
         parameters: JSON schema of what cases on allocations may ask for, without a default.
-        placed: what may be counted of any benchmark on allocations.
         in_words: a level of those parameters, such as `era_2015`, as people write it.
         mark: a text in the evidence of runs that moved anything; empty where none is counted.
         moved: what such a run moved, per GiB of its files: `<way> <part>` in bytes, and `DISK`
@@ -33,7 +32,7 @@ class Counted(NamedTuple):
 
     metrics_of: Callable[[Mapping[str, str], Mapping[str, Any]], tuple[Metric, ...]]
     parameters: Mapping[str, Mapping[str, Any]] = {}
-    placed: tuple[Quantity, ...] = ()
+    placed: tuple[Quantity, ...] = ()  # what may be counted of any benchmark on allocations
     in_words: Callable[[str], str] = str
     mark: str = ""
     moved: Callable[[Mapping[str, str], Mapping[str, Any]], Mapping[str, float]] | None = None
@@ -68,17 +67,14 @@ class NodeFacts:
 
     Attributes:
         cpus: the logical CPUs that the runner may use, in order; the same on each node.
-        last_level_cache: size of the last-level cache in bytes.
-        memory: MemTotal in bytes.
         hosts: names of the allocation's nodes, in the order that ranks fill them.
-        launcher: whether the site has an MPI launcher, which starts each rank by itself.
     """
 
     cpus: tuple[int, ...]
-    last_level_cache: int
-    memory: int
+    last_level_cache: int  # size of the last-level cache in bytes
+    memory: int  # MemTotal in bytes
     hosts: tuple[str, ...] = ()
-    launcher: bool = True
+    launcher: bool = True  # whether the site has an MPI launcher, which starts each rank by itself
 
     def first_cpus(self, count: int, where: str) -> tuple[int, ...]:
         """The first `count` logical CPUs that the runner may use.
@@ -122,51 +118,43 @@ class Program:
     """The timed program, the same in every arm.
 
     Attributes:
-        argv: absolute path and arguments.
         cpus: the logical CPUs that it is bound to; rank r is bound to the one of its node at r
             modulo their number, so that nodes that share a machine do not crowd on its first.
         environment: variables it needs beyond the runner's fixed ones.
         files: text files to write into the working directory before the start.
         collect: files of the working directory to keep afterwards, verbatim; or patterns with `*`.
-        repetitions: how often it is started and timed in one run (start-up only).
         then: command lines that are started and timed one after the other when `argv` has ended;
             only of a program that is started once, without ranks.
         check: a command line that is started last, in the same place, and not measured: by how it
             ends it says whether what the others did was right.
-        drop_caches: empty the page cache before each start (needs root).
-        sample_seconds: sample memory at this interval while it runs; 0 for never.
-        sample_processes: process names whose memory is sampled.
         ranks: how many processes the site's MPI launcher starts, each in a container of its own
             with its number in PARITY_RANK; 0 for a program that the runner itself starts once.
         nodes: over how many nodes they are spread, equally and in blocks. Files are
             written and collected on the first, where rank 0 runs.
         containers: over how many containers the ranks of each node are spread in blocks, as if
             each were a node (extensions/networks); 0 for a container of its own for each.
-        is_bound: whether each rank is bound to one CPU, or may run on all of `cpus`.
         as_given: whether its words are started alone, in the folder and with the variables of who
             measures: bound by nobody, and without the witness of where they run.
-        least_free_bytes: what must be free where it works before anything is started.
-        beside: what an extension has beside it.
     """
 
-    argv: tuple[str, ...]
+    argv: tuple[str, ...]  # absolute path and arguments
     cpus: tuple[int, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     collect: tuple[str, ...] = ()
-    repetitions: int = 1
+    repetitions: int = 1  # how often it is started and timed in one run (start-up only)
     then: tuple[tuple[str, ...], ...] = ()
     check: tuple[str, ...] = ()
-    drop_caches: bool = False
-    sample_seconds: float = 0.0
-    sample_processes: tuple[str, ...] = ()
+    drop_caches: bool = False  # empty the page cache before each start (needs root)
+    sample_seconds: float = 0.0  # sample memory at this interval while it runs; 0 for never
+    sample_processes: tuple[str, ...] = ()  # process names whose memory is sampled
     ranks: int = 0
     nodes: int = 1
     containers: int = 0
-    is_bound: bool = True
+    is_bound: bool = True  # whether each rank is bound to one CPU, or may run on all of `cpus`
     as_given: bool = False
-    least_free_bytes: int = 0
-    beside: Beside = NOTHING
+    least_free_bytes: int = 0  # what must be free where it works before anything is started
+    beside: Beside = NOTHING  # what an extension has beside it
 
 
 @dataclass(frozen=True)
@@ -175,12 +163,10 @@ class Outputs:
 
     Attributes:
         files: the collected files by name; one that is no text as `core.files.as_text` has it.
-        wall_seconds: outer monotonic clock of each start, in order of time.
         cpu_seconds: CPU time of all starts, with the processes that they waited for; 0 where it
             is not known.
         samples: memory samples (the table in records/tables.yaml), bytes and seconds.
         parameters: the case's parameters and factor levels from the plan.
-        command: the exact command line of the (last) start, from the record.
         last_level_cache, memory: of the first node, in bytes; 0 where it is not known.
         limit: what its control group has to say of its CPU limit, where its arm has one.
     """
@@ -188,11 +174,11 @@ class Outputs:
     stdout: str = ""
     stderr: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
-    wall_seconds: tuple[float, ...] = ()
+    wall_seconds: tuple[float, ...] = ()  # outer monotonic clock of each start, in order of time
     cpu_seconds: float = 0.0
     samples: tuple[Mapping[str, Any], ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    command: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()  # the exact command line of the (last) start, from the record
     last_level_cache: int = 0
     memory: int = 0
     limit: Mapping[str, int] = field(default_factory=dict)
@@ -200,19 +186,12 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a parser makes of a run's output.
+    """What a parser makes of a run's output."""
 
-    Attributes:
-        valid: whether the benchmark's own check passed; a number only counts if so.
-        reason: why not (`unparsable`, `residual-failed`, …); empty when valid.
-        detail: one sentence for a person; empty when there is nothing to say.
-        metrics: in a fixed order.
-    """
-
-    valid: bool
-    reason: str = ""
-    detail: str = ""
-    metrics: tuple[Metric, ...] = ()
+    valid: bool  # whether the benchmark's own check passed; a number only counts if so
+    reason: str = ""  # why not (`unparsable`, `residual-failed`, …); empty when valid
+    detail: str = ""  # one sentence for a person; empty when there is nothing to say
+    metrics: tuple[Metric, ...] = ()  # in a fixed order
 
 
 class Benchmark(ABC):
@@ -222,13 +201,9 @@ class Benchmark(ABC):
     and parameters of that file come after those that a class inherits.
 
     Attributes:
-        name: its name in studies, `[a-z0-9-]+`.
-        title: how figures and tables call it.
         packages: Debian packages that provide it, natively and in the image.
         sources: C sources or scripts beside its module, each of a program (`programs.py`).
         spack_packages: what Spack builds for it, if it does.
-        toolchain: the toolchain whose programs it runs, where Spack builds them.
-        binaries: absolute paths of the executables whose identity is audited.
         measures_all_binaries: whether all of them together are what a run measures, as an
             interpreter and its script are; else the one that its command line names.
         needs: files and folders of the host that are shown to all arms, with their digests.
@@ -246,22 +221,20 @@ class Benchmark(ABC):
         starts_ranks_inside: whether its ranks are started inside of the arm where the site has no
             launcher, on one node.
         metrics: all that its parser gives, in the order in which it gives them.
-        primary: those that are compared between arms.
         differences: those of `primary` that are compared by their difference in their own unit
             and not by ratio.
         message_sizes: size in bytes by metric, of those that are the seconds of a message one way.
         figures: what its figures show; without any, one shows each case and primary metric.
         spelt: factor levels that people write otherwise than studies do, e.g. {"tcp": "TCP"}.
-        note: a caveat that the paper prints beside its parameters; empty for none.
     """
 
-    name: str
-    title: str
+    name: str  # its name in studies, `[a-z0-9-]+`
+    title: str  # how figures and tables call it
     packages: ClassVar[tuple[str, ...]] = ()
     sources: ClassVar[tuple[str, ...]] = ()
     spack_packages: ClassVar[tuple[programs.SpackPackage, ...]] = ()
-    toolchain: str = TOOLCHAIN
-    binaries: tuple[str, ...] = ()
+    toolchain: str = TOOLCHAIN  # the toolchain whose programs it runs, where Spack builds them
+    binaries: tuple[str, ...] = ()  # absolute paths of the executables whose identity is audited
     measures_all_binaries: ClassVar[bool] = False
     needs: ClassVar[Mapping[str, str]] = {}
     factors: ClassVar[Mapping[str, Sequence[str]]] = {}
@@ -273,12 +246,12 @@ class Benchmark(ABC):
     timed: ClassVar[str] = ""
     starts_ranks_inside: ClassVar[bool] = False
     metrics: ClassVar[tuple[Quantity, ...]] = ()
-    primary: ClassVar[tuple[str, ...]] = ()
+    primary: ClassVar[tuple[str, ...]] = ()  # those that are compared between arms
     differences: ClassVar[tuple[str, ...]] = ()
     message_sizes: ClassVar[Mapping[str, int]] = {}
     figures: ClassVar[tuple[FigureSpec, ...]] = ()
     spelt: ClassVar[Mapping[str, str]] = {}
-    note: ClassVar[str] = ""
+    note: ClassVar[str] = ""  # a caveat that the paper prints beside its parameters; empty for none
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -101,12 +101,11 @@ class World(NamedTuple):
     """The ranks of one program, as they name each other.
 
     Attributes:
-        jobs: names of the MPI jobs; a single one if the ranks form one world.
         reached: how many processes reach a rank over a transport, by (rank, transport);
             over `self` that is the rank itself.
     """
 
-    jobs: frozenset[str]
+    jobs: frozenset[str]  # names of the MPI jobs; a single one if the ranks form one world
     reached: Counter[tuple[int, str]]
 
     @property

@@ -112,7 +112,6 @@ class Command(Document, frozen=True, omit_defaults=True):
 
     Attributes:
         needs: by path of the host, the digest of its content.
-        cpus: how many it is bound to, 0 for all of the node.
         as_given: by arm, the line that is run in place of `program`, as it is.
     """
 
@@ -123,7 +122,7 @@ class Command(Document, frozen=True, omit_defaults=True):
     needs: dict[str, str] = msgspec.field(default_factory=dict)
     files: dict[str, str] = msgspec.field(default_factory=dict)
     environment: dict[str, str] = msgspec.field(default_factory=dict)
-    cpus: int = 0
+    cpus: int = 0  # how many it is bound to, 0 for all of the node
     as_given: dict[str, GivenLine] = msgspec.field(default_factory=dict)
     metrics: tuple[OwnMetric, ...] = ()
     valid: str = ""

@@ -121,14 +121,12 @@ class SpackPackage:
     """One build of a package of Spack's repository, or of envs/spack/repo.
 
     Attributes:
-        version: the pinned version; `git.<commit>=<version>` where a release has no archive.
-        variants: variants and flags as in a spec, such as `+openmp`; empty for none.
         folder: its folder in the view, of which each build has one; the package's name if empty.
     """
 
     name: str
-    version: str
-    variants: str = ""
+    version: str  # the pinned version; `git.<commit>=<version>` where a release has no archive
+    variants: str = ""  # variants and flags as in a spec, such as `+openmp`; empty for none
     folder: str = ""
 
     @property

@@ -84,42 +84,31 @@ class Trace:
     """What was written down in one run of selfish.
 
     Attributes:
-        mode: one of `MODES`.
-        hz: pace of the time stamp counter, over the whole run.
-        minimum_ns: shortest loop, or shortest quantum, that was found beforehand.
-        threshold_ns: what a detour is longer than.
-        duration_ns: from the first look at the counter to the last.
-        quantum: multiplications of a quantum.
-        is_locked: whether the memory for the entries could be locked.
         quota_us: CPU time that its control group had in each period; -1 without a limit, 0
             where it was not to be seen.
-        period_us: length of such a period.
         periods, throttled: how many began meanwhile, and in how many the limit was reached.
-        burst_us: what it may have in addition of what it left before.
         shares, weight: its share of CPUs that others want, in the numbers of control groups of
             version 1 and 2; 0 where it has the other one.
-        cpus: on how many it may run.
-        cpu_ns: CPU time that it got; all from `burst_us` on are 0 in traces of version 1.
         entries: start since the first look and length, both in ns, in order of time: detours
             without the shortest loop, or whole quanta.
     """
 
-    mode: str
-    hz: float
-    minimum_ns: float
-    threshold_ns: float
-    duration_ns: int
-    quantum: int
-    is_locked: bool
+    mode: str  # one of `MODES`
+    hz: float  # pace of the time stamp counter, over the whole run
+    minimum_ns: float  # shortest loop, or shortest quantum, that was found beforehand
+    threshold_ns: float  # what a detour is longer than
+    duration_ns: int  # from the first look at the counter to the last
+    quantum: int  # multiplications of a quantum
+    is_locked: bool  # whether the memory for the entries could be locked
     quota_us: int
-    period_us: int
+    period_us: int  # length of such a period
     periods: int
     throttled: int
-    burst_us: int
+    burst_us: int  # what it may have in addition of what it left before
     shares: int
     weight: int
-    cpus: int
-    cpu_ns: int
+    cpus: int  # on how many it may run
+    cpu_ns: int  # CPU time that it got; all from `burst_us` on are 0 in traces of version 1
     entries: NDArray[np.void]
 
     @property
@@ -151,23 +140,18 @@ class Steps:
     """What was written down in one run of steps.
 
     Attributes:
-        ranks: how many there were, as MPI says.
-        work_ns: the work of each step on rank 0, where nothing holds it up, found beforehand.
-        idle_us: how long all ranks slept after each step.
-        is_locked: whether the memory for the steps could be locked.
         quota_us, period_us, periods, throttled: the CPU limit of rank 0, as `Trace` has it.
-        lengths: of each step on rank 0, in ns and in order of time.
     """
 
-    ranks: int
-    work_ns: float
-    idle_us: int
-    is_locked: bool
+    ranks: int  # how many there were, as MPI says
+    work_ns: float  # the work of each step on rank 0, where nothing holds it up, found beforehand
+    idle_us: int  # how long all ranks slept after each step
+    is_locked: bool  # whether the memory for the steps could be locked
     quota_us: int
     period_us: int
     periods: int
     throttled: int
-    lengths: NDArray[np.uint64]
+    lengths: NDArray[np.uint64]  # of each step on rank 0, in ns and in order of time
 
 
 def read_steps(content: bytes) -> Steps:

@@ -1,14 +1,8 @@
 """Where the time of an MPI program goes: its own work, MPI, and what surrounds both.
 
-A library of ours (envs/spack/repo/packages/mpi-time) is preloaded into each rank and stands
-between the program and MPI. It tells three times of each rank: that in MPI_Init, that from its end
-to the begin of MPI_Finalize, and the part of the latter that was spent in calls of MPI. What our
-outer clock sees beyond the second is start, MPI_Init and MPI_Finalize, and in a container its
-making and taking down, too. The messages that the ranks send are counted by size.
-
-It is named after mpiP, which tells no MPI_Init, counts no messages by size without its call sites,
-and whose sources are one more thing to get. Standing in between costs time, so these runs are
-compared with nothing but each other.
+A library of ours (envs/spack/repo/packages/mpi-time), preloaded into each rank, tells three times:
+that in MPI_Init, that from its end to the begin of MPI_Finalize, and the part of the latter in
+calls of MPI. What our outer clock sees beyond the second is start, end, and a container's making.
 """
 
 from __future__ import annotations
@@ -17,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from parity.benchmarks import npb, openmpi, programs
-from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Printed,
@@ -39,18 +32,6 @@ _COLUMNS = ("rank", "init", "whole", "mpi", "collectives", "given")
 def library(toolchain: str) -> str:
     """The library that is preloaded."""
     return programs.library_path("mpi-time", "libmpitime.so", toolchain)
-
-
-APPLICATION = Quantity("application", "own work", "s", "lower")
-MPI = Quantity("mpi", "time in MPI", "s", "lower")
-MPI_INIT = Quantity("mpi_init", "MPI_Init", "s", "lower")
-INIT = Quantity("init", "start, init, end", "s", "lower", clock="external")
-MPI_PART = Quantity("mpi_part", "mpi part", "1")
-# Of all ranks together.
-MESSAGES = Quantity("messages", "messages", "1")
-SENT = Quantity("sent", "sent in messages", "B")
-COLLECTIVES = Quantity("collectives", "collective calls", "1")
-GIVEN = Quantity("given", "given to collectives", "B")
 
 
 def read_sums(text: str, ranks: int) -> dict[str, float]:
@@ -79,19 +60,17 @@ def read_sums(text: str, ranks: int) -> dict[str, float]:
 
 
 class MpiTime(Benchmark):
-    """A kernel of NPB with our library in front of MPI."""
+    """A kernel of NPB with our library in front of MPI; named after mpiP, which tells less.
 
-    name = "mpip"
-    title = "Time in MPI"
+    Standing in between costs time, so these runs are compared with nothing but each other.
+    """
+
     spack_packages = (programs.SpackPackage("mpi-time", "1"), *npb.Npb.spack_packages)
     binaries = npb.Npb.binaries
     factors = npb.Npb.factors
     parameters = npb.Npb.parameters
     allocations = "required"
     starts_ranks_inside = True
-    metrics = (APPLICATION, MPI, MPI_INIT, INIT, MPI_PART, MESSAGES, SENT, COLLECTIVES, GIVEN)
-    primary = (APPLICATION.metric, MPI.metric, MPI_INIT.metric, INIT.metric)
-    differences = (MPI.metric, INIT.metric)
 
     def probe(self) -> Availability:
         """Whether library and kernels are built."""
@@ -100,11 +79,7 @@ class MpiTime(Benchmark):
         )
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The kernel of this case; the library is preloaded into it and into nothing before it.
-
-        Raises:
-            UserError: as of the kernel by itself.
-        """
+        """The kernel of this case; the library is preloaded into it and into nothing before it."""
         preload = ("/usr/bin/env", f"LD_PRELOAD={library(self.toolchain)}")
         argv = (*preload, *npb.kernel_words(parameters, self.toolchain))
         return openmpi.program(argv, parameters, node, self.name, {}, (REPORT,))
@@ -123,20 +98,9 @@ class MpiTime(Benchmark):
             sum(value for name, value in sums.items() if name.startswith(what))
             for what in ("messages_", "bytes_")
         )
-        return Parsed(
-            valid=True,
-            metrics=(
-                APPLICATION.measured(whole - mpi),
-                MPI.measured(mpi),
-                MPI_INIT.measured(init),
-                INIT.measured(wall - whole),
-                MPI_PART.measured(mpi / whole),
-                MESSAGES.measured(messages),
-                SENT.measured(sent),
-                COLLECTIVES.measured(sums["collectives"]),
-                GIVEN.measured(sums["given"]),
-            ),
-        )
+        values = {"application": whole - mpi, "mpi": mpi, "mpi_init": init, "init": wall - whole}
+        values |= {"mpi_part": mpi / whole, "messages": messages, "sent": sent}
+        return self.measured(values | {name: sums[name] for name in ("collectives", "given")})
 
 
 BENCHMARK = MpiTime()

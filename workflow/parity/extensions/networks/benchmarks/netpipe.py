@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, programs
-from parity.benchmarks.description import Metric, Quantity, described
+from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.openmpi import placed
 from parity.benchmarks.reading import (
@@ -23,9 +23,7 @@ from parity.benchmarks.reading import (
 from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
 
-# Rank 0 transmits to the host of rank 1. NPtcp gives up (status 246) if nobody listens
-# there yet, so it is started again until rank 1 does, for half a minute at the most.
-# NetPIPE measures by its own clock, which does not run meanwhile.
+# NPtcp of rank 0 gives up if nobody listens yet, and is started again for half a minute.
 _TRANSMIT_OR_RECEIVE = Path(__file__).with_name("netpipe.sh").read_text(encoding="utf-8")
 
 LATENCY = Quantity("latency", "latency", "s", "lower", shown="µs", factor=1e6)
@@ -35,8 +33,6 @@ _BITS = 1024 * 1024
 _LINE = re.compile(r" *([0-9]+) +([0-9]+\.[0-9]{6}) +([0-9]+\.[0-9]{8})")
 
 PARAMETERS = described(__file__, (LATENCY, BANDWIDTH))["parameters"]
-
-_Point = tuple[int, float]
 
 
 def message_sizes(upper_bound: int) -> Iterator[int]:
@@ -58,12 +54,11 @@ TIMES = {
 }
 
 
-def read_points(text: str, upper_bound: int) -> list[_Point]:
+def read_points(text: str, upper_bound: int) -> list[tuple[int, float]]:
     """Size in bytes and one-way time in seconds of each line of np.out.
 
-    The third column holds the time to 10 ns only, too coarse within a node, so the time
-    is taken from the rate in the second column and the third is held against it, as closely
-    as the digits of both allow.
+    The third column holds the time to 10 ns only, too coarse within a node, so the time is taken
+    from the rate in the second and held against the third, as closely as their digits allow.
 
     Raises:
         Refused: sizes are missing (`truncated`) or others than asked for (`wrong-size`),
@@ -74,36 +69,24 @@ def read_points(text: str, upper_bound: int) -> list[_Point]:
     if len(lines) < len(sizes):
         raise Refused("truncated", f"{len(lines)} message sizes of {len(sizes)} were measured")
     require_equal(str(len(lines)), len(sizes), "message sizes")
-    return [_point(line, size) for line, size in zip(lines, sizes, strict=True)]
-
-
-def _point(line: str, size: int) -> _Point:
-    words = _LINE.fullmatch(line)
-    if not words:
-        raise Refused("unparsable", f"a line does not state size, rate and time: {line[:40]!r}")
-    require_equal(words[1], size, "message size")
-    rate, time = printed(words[2], "rate"), printed(words[3], "time")
-    megabits = Printed(8 * size / _BITS)
-    require_agreement(rate * time, megabits, f"{size} bytes: rate times time, and the bits")
-    return size, 8 * size / (positive(words[2], "rate") * _BITS)
-
-
-def metrics_of(points: list[_Point]) -> tuple[Metric, ...]:
-    """Latency of the smallest message, highest bandwidth of all, and the time of each size."""
-    bandwidth = max(8 * size / seconds for size, seconds in points) / 1e9
-    return (
-        LATENCY.measured(points[0][1]),
-        BANDWIDTH.measured(bandwidth),
-        *(TIMES[size].measured(seconds) for size, seconds in points),
-    )
+    points = []
+    for line, size in zip(lines, sizes, strict=True):
+        words = _LINE.fullmatch(line)
+        if not words:
+            raise Refused("unparsable", f"a line does not state size, rate and time: {line[:40]!r}")
+        require_equal(words[1], size, "message size")
+        rate, time = printed(words[2], "rate"), printed(words[3], "time")
+        megabits = Printed(8 * size / _BITS)
+        require_agreement(rate * time, megabits, f"{size} bytes: rate times time, and the bits")
+        points.append((size, 8 * size / (positive(words[2], "rate") * _BITS)))
+    return points
 
 
 class NetPipe(Benchmark):
     """NetPIPE 3.7 of Ames Laboratory: messages of growing size, there and back.
 
-    For each size it reports the best of three trials: half the time of a round trip.
-    Two ranks on two nodes measure the network between them, on one node its memory (MPI)
-    or loopback (TCP).
+    For each size it reports the best of three trials: half the time of a round trip, between two
+    nodes or, on one node, over its memory (MPI) or loopback (TCP).
     """
 
     name = "netpipe"
@@ -123,11 +106,7 @@ class NetPipe(Benchmark):
         return self if provider == DISTRIBUTION else programs.in_toolchain(BY_SPACK, provider)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """Rank 0, which transmits and writes np.out, and rank 1, which answers.
-
-        Raises:
-            UserError: not two ranks, or too few CPUs or host names for them.
-        """
+        """Rank 0, which transmits and writes np.out, and rank 1, which answers."""
         ranks = parameters["ranks"]
         if ranks != 2:
             raise UserError(
@@ -148,8 +127,10 @@ class NetPipe(Benchmark):
         asked = outputs.parameters
         if asked["protocol"] == "mpi":
             openmpi.require_one_world(outputs)
-        text = outputs.files.get("np.out", "")
-        return Parsed(valid=True, metrics=metrics_of(read_points(text, asked["upper_bound"])))
+        points = read_points(outputs.files.get("np.out", ""), asked["upper_bound"])
+        bandwidth = max(8 * size / seconds for size, seconds in points) / 1e9
+        values = {"latency": points[0][1], "bandwidth": bandwidth}
+        return self.measured(values | {f"time_{size}": seconds for size, seconds in points})
 
 
 def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
@@ -164,10 +145,7 @@ def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tu
 
 
 def _receiver(node: NodeFacts, nodes: int) -> str:
-    """The host of rank 1, as rank 0 calls it; within a node no name service is asked.
-
-    A container with an address of its own is called by that instead (netpipe.sh).
-    """
+    """The host of rank 1, as rank 0 calls it; within a node no name service is asked."""
     if nodes == 1:
         return "127.0.0.1"
     if len(node.hosts) < nodes:
@@ -183,10 +161,7 @@ class BySpack(NetPipe):
     """The same, built by Spack with the system's Open MPI, by a recipe of ours."""
 
     spack_packages = (programs.SpackPackage("netpipe", "3.7.2"),)
-    binaries = (
-        programs.program_path("netpipe", "NPtcp"),
-        programs.program_path("netpipe", "NPopenmpi"),
-    )
+    binaries = tuple(programs.program_path("netpipe", name) for name in ("NPtcp", "NPopenmpi"))
 
 
 BENCHMARK = NetPipe()

@@ -1,7 +1,6 @@
 """What a study can ask of a network between containers, and what its kernel counted of a run.
 
-Declared once for every benchmark that is placed on allocations. A case has those parameters that
-its study gives; the others are as here, so plans that say nothing of networks do not change.
+A case has those parameters that its study gives; the others are as `Knobs` has them.
 """
 
 from __future__ import annotations
@@ -11,42 +10,17 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
-from parity.benchmarks.description import Metric, Quantity
+from parity.benchmarks.description import Metric, Quantity, described
 from parity.benchmarks.model import Counted
 
 NOW, ERA_OF_RUIZ = "now", "2015"
 
-PARAMETERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "rto_min_ms": {
-            "description": "Least time that TCP waits for an answer before it sends again.",
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 10_000,
-        },
-        "sack": {"description": "Selective acknowledgements.", "type": "boolean"},
-        "era": {
-            "description": "Loss recovery of today, or that of 2015: no RACK, no loss probes.",
-            "enum": [NOW, ERA_OF_RUIZ],
-        },
-        "queue_packets": {
-            "description": "Packets that wait in front of each container; only with a rate.",
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 100_000,
-        },
-        "rate_mbit": {
-            "description": "Rate of each container's link in Mbit/s; 0 for no limit.",
-            "type": "integer",
-            "minimum": 0,
-            "maximum": 1_000_000,
-        },
-        "congestion_control": {
-            "description": "TCP's congestion control, where the kernel lets containers have it.",
-            "enum": ["reno", "cubic"],
-        },
-    }
-)
+_DESCRIBED = described(__file__)
+PARAMETERS: Mapping[str, Mapping[str, Any]] = _DESCRIBED["parameters"]
+# Summed over the containers: of one run, from just before it to just after.
+METRICS: tuple[Quantity, ...] = _DESCRIBED["metrics"]
+TIMEOUTS_SEEN = METRICS[-1]
+COUNTERS = {quantity.metric: quantity for quantity in METRICS[:-1]}
 
 # How people say their levels; {} stands for one that has no words of its own.
 _WORDS = {
@@ -85,21 +59,6 @@ class Knobs:
         return cls(**{name: value for name, value in parameters.items() if name in known})
 
 
-# Summed over the containers: of one run, from just before it to just after.
-TIMEOUTS_SEEN = Quantity("tcp_timeouts_seen", "any TCP timeout", "1", "lower", clock="external")
-COUNTERS = {
-    each.metric: each
-    for each in (
-        Quantity("tcp_retransmits", "segments sent again", "1", "lower", clock="external"),
-        Quantity("tcp_timeouts", "TCP timeouts", "1", "lower", clock="external"),
-        Quantity("tcp_spurious_timeouts", "needless TCP timeouts", "1", "lower", clock="external"),
-        Quantity("tcp_loss_probes", "TCP loss probes", "1", "lower", clock="external"),
-        Quantity("queue_drops", "packets dropped by queues", "1", "lower", clock="external"),
-    )
-}
-METRICS = (*COUNTERS.values(), TIMEOUTS_SEEN)
-
-
 def metrics_of(
     counters: Mapping[str, str], _parameters: Mapping[str, Any] = MappingProxyType({})
 ) -> tuple[Metric, ...]:
@@ -109,12 +68,12 @@ def metrics_of(
         counters: by the name of the metric, among other things; a text that is no count is
             left out.
     """
-    counts = {name: counters.get(name, "") for name in COUNTERS}
-    found = {name: int(text) for name, text in counts.items() if text.isdecimal()}
-    metrics = tuple(COUNTERS[name].measured(count) for name, count in found.items())
-    if "tcp_timeouts" not in found:
-        return metrics
-    return (*metrics, TIMEOUTS_SEEN.measured(float(found["tcp_timeouts"] > 0)))
+    texts = {name: counters.get(name, "") for name in COUNTERS}
+    counts = {name: int(text) for name, text in texts.items() if text.isdecimal()}
+    metrics = [COUNTERS[name].measured(count) for name, count in counts.items()]
+    if "tcp_timeouts" in counts:
+        metrics.append(TIMEOUTS_SEEN.measured(float(counts["tcp_timeouts"] > 0)))
+    return tuple(metrics)
 
 
 COUNTED = Counted(metrics_of, PARAMETERS, METRICS, in_words)

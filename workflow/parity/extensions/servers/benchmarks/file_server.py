@@ -1,7 +1,6 @@
 """Files that a client writes to a file system of servers, and reads back: the base of them all.
 
-The load is that of Yildirim et al. 2021 with fio in place of IOR: transfers of 1 MiB in a row, a
-flush at the end, and the same read again.
+The load is that of Yildirim et al. 2021, with fio in place of IOR.
 """
 
 from __future__ import annotations
@@ -49,10 +48,9 @@ class FileServer(Benchmark):
 
     Three starts of fio make a run, and the runner empties the page cache before each: reading
     comes from the servers' disks, since `invalidate` of fio itself reaches the client's pages
-    alone. The third start is no part of what is measured: it reads once more and holds each
-    transfer against the checksum and offset that were written in it (`crc32c`, because `pattern`
-    of fio 3.33 ends well whatever it finds). Making them takes fio about 0.3 s of CPU time per
-    GiB while it writes, in every arm alike.
+    alone. The third start is not measured: it reads once more and holds each transfer against
+    the checksum and offset that were written in it (`crc32c`, because `pattern` of fio 3.33 ends
+    well whatever it finds), which takes 0.3 s of CPU time per GiB of writing.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("fio",)
@@ -90,12 +88,8 @@ class FileServer(Benchmark):
 
     def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
         """Any program with the servers beside it, and their file system at `MOUNT_POINT`."""
-        served = Served(
-            self.services(parameters),
-            self.mount,
-            mount_point=MOUNT_POINT if self.mount else "",
-            monitor_hz=parameters.get("monitor_hz", 0.0),
-        )
+        place, monitor_hz = MOUNT_POINT if self.mount else "", parameters.get("monitor_hz", 0.0)
+        served = Served(self.services(parameters), self.mount, (), place, monitor_hz)
         return replace(program, beside=served)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
@@ -115,9 +109,8 @@ class FileServer(Benchmark):
     def parse(self, outputs: Outputs) -> Parsed:
         """Rates of both directions; valid if all was read back as it was written."""
         parameters, seconds = outputs.parameters, {}
-        folder = MOUNT_POINT if self.mount else "."
         said = list(_documents(outputs.stdout))
-        lines = fio_lines(parameters, folder)
+        lines = fio_lines(parameters, MOUNT_POINT if self.mount else ".")
         if len(said) != len(lines):
             reason = "truncated" if len(said) < len(lines) else "several-runs"
             raise Refused(reason, f"fio told of {len(said)} starts of {len(lines)}")
@@ -126,9 +119,8 @@ class FileServer(Benchmark):
             seconds[words[2]] = _seconds(job, words[3].removeprefix("--rw="), parameters)
         wrote, read, _ = seconds.values()
         mebibytes = size_of(parameters) / _MIB
-        values = (mebibytes / wrote, mebibytes / read, wrote + read)
-        pairs = zip(RATES, values, strict=True)
-        return Parsed(True, metrics=tuple(quantity.measured(value) for quantity, value in pairs))
+        values = {"write": mebibytes / wrote, "read": mebibytes / read, "time": wrote + read}
+        return self.measured(values)
 
 
 def size_of(parameters: Mapping[str, Any]) -> int:
@@ -160,8 +152,8 @@ def _documents(text: str) -> Iterator[Mapping[str, Any]]:
     """What each start of fio printed, one after the other.
 
     Raises:
-        Refused: there is something else (`unparsable`), the last one is cut off, or fio says that
-            what it read is not what was written (`validation-failed`) or of another error.
+        Refused: it is cut off, anything else (`unparsable`), or an error of fio: what it read is
+            not what was written (`validation-failed`), or another (`io-failed`).
     """
     decoder = json.JSONDecoder(object_pairs_hook=stated_once, parse_float=str)
     text = text.lstrip()
@@ -195,7 +187,7 @@ def _job(document: Any, words: tuple[str, ...]) -> Mapping[str, Any]:
 def _seconds(job: Mapping[str, Any], direction: str, parameters: Mapping[str, Any]) -> float:
     """How long a start took, which moved all bytes in that direction and none in the others.
 
-    fio tells the same in bytes, in two rates and in transfers per second, each cut off or rounded.
+    fio tells the same in two rates and in transfers per second, each cut off or rounded.
     """
     size = size_of(parameters)
     for other in ("read", "write", "trim"):

@@ -1,10 +1,8 @@
 """GlusterFS: bricks served from a folder each, and a client in user space, all from Debian.
 
-The daemon that manages volumes writes two kinds of files of its own, and so does this: bricks and
-client are started from them, as it starts them. A brick keeps its marks in `trusted.*` attributes,
-which the kernel gives to root of the first user namespace alone: in a runtime that makes one of
-its own (Charliecloud, Apptainer with `--userns`, rootless Podman) the brick refuses to start, and
-the run is a row with what it says.
+Bricks and client are started from files that its managing daemon would write. A brick keeps marks
+in `trusted.*` attributes, so it refuses to start in a runtime that makes a user namespace of its
+own (Charliecloud, Apptainer with `--userns`, rootless Podman), and the run says so.
 """
 
 from __future__ import annotations

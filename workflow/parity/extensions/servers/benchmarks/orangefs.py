@@ -1,9 +1,8 @@
-"""OrangeFS 2.10, the file system of Yildirim et al. 2021: a site's own build of it.
+"""OrangeFS 2.10, the file system of Yildirim et al. 2021: a site's own build of it (`_BUILD`).
 
-No distribution packages it. A build with LMDB below and a client in user space takes three minutes
-(`_BUILD`); it lies where `<arm>-shared-tree` shows it to its programs, or in the site's base image
-at the same path. A server must stay in its folder, by which the runner knows whose it is, so one
-line of its source goes. Its client speaks FUSE 2, which splits transfers of 1 MiB into parts.
+It lies where `<arm>-shared-tree` shows it, or in the site's base image at the same path. A server
+must stay in its folder, by which the runner knows whose it is, so one line of its source goes.
+Its client speaks FUSE 2, which splits transfers of 1 MiB into parts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Servers that a benchmark needs, and where they and their client are: facts that runners follow.
 
-A service's own folder is `servers/<name>` below the folder in which measured programs work. It is
-its working folder, so paths in its words and files are relative to it, and the same in every arm.
+A service works in `servers/<name>` below the folder of measured programs, so relative paths in its
+words and files are the same in every arm.
 """
 
 from __future__ import annotations
@@ -34,33 +34,25 @@ class Service:
     """A server, all of whose state is below its folder.
 
     Attributes:
-        name: unique in the run, `[a-z0-9-]+`.
-        argv: absolute path and arguments; it stays in the foreground.
         files: text files to write into its folder before it starts, by relative path.
         environment: variables it needs beyond the runner's fixed ones.
-        port: TCP port that answers when it is ready; 0 for none.
         data: folder of its data, below its own, or an absolute one of the image's own tree; made
             before it starts.
-        address: where the port answers.
         executable: absolute path of what runs in the end, where `argv` prepares it first and is
             replaced by it; empty where that is its first word.
     """
 
-    name: str
-    argv: tuple[str, ...]
+    name: str  # unique in the run, `[a-z0-9-]+`
+    argv: tuple[str, ...]  # absolute path and arguments; it stays in the foreground
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    port: int = 0
+    port: int = 0  # TCP port that answers when it is ready; 0 for none
     data: str = BESIDE
-    address: str = HOST_ADDRESS
+    address: str = HOST_ADDRESS  # where the port answers
     executable: str = ""
 
     def below(self, own: Path) -> Service:
-        """The same where there is no image: its data are below its own folder, as any other's.
-
-        Args:
-            own: its folder, absolute.
-        """
+        """The same where there is no image: its data are below its own folder `own`."""
         if not Path(self.data).is_absolute():
             return self
         files = {
@@ -71,21 +63,13 @@ class Service:
 
 @dataclass(frozen=True)
 class Served(Beside):
-    """Servers beside a program, and what it mounts of them; what it uses is counted.
+    """Servers beside a program, and what it mounts of them; what it uses is counted."""
 
-    Attributes:
-        services: in the order in which they are started.
-        mount: words of the client's mount command, run in the client's network.
-        mounted: words of a command that is run there once it is mounted.
-        mount_point: folder of that mount, below the working directory; empty for none.
-        monitor_hz: how often a second what the run uses is read beside it; 0 for never.
-    """
-
-    services: tuple[Service, ...] = ()
-    mount: tuple[str, ...] = ()
-    mounted: tuple[str, ...] = ()
-    mount_point: str = ""
-    monitor_hz: float = 0.0
+    services: tuple[Service, ...] = ()  # in the order in which they are started
+    mount: tuple[str, ...] = ()  # words of the client's mount command, run in the client's network
+    mounted: tuple[str, ...] = ()  # words of a command that is run there once it is mounted
+    mount_point: str = ""  # folder of that mount, below the working directory; empty for none
+    monitor_hz: float = 0.0  # how often a second what the run uses is read beside it; 0 for never
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,11 +107,7 @@ def server_cpus(cpus: Sequence[int]) -> tuple[int, ...]:
 
 
 def cannot_serve(device: Path = FUSE) -> Availability | None:
-    """Why no file system of servers can be mounted over a link here; None if it can.
-
-    Args:
-        device: that of file systems in user space.
-    """
+    """Why no file system of servers can be mounted over a link here; None if it can."""
     if os.geteuid():
         reason = "a link between servers and client needs root"
         return Availability(False, reason=reason, remedy="run the study as root")

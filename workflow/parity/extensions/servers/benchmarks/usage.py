@@ -90,11 +90,7 @@ _WAYS = ("read", "written")
 
 
 def figures_of(name: str, title: str, rates: Sequence[Quantity]) -> tuple[FigureSpec, ...]:
-    """Figures 2 to 4 of Yildirim et al. 2021, and the rates, of a benchmark with servers.
-
-    Args:
-        rates: what it tells itself: writing, reading, and the time of both.
-    """
+    """Figures 2 to 4 of Yildirim et al. 2021, and the benchmark's own `rates`."""
     system = "" if name == PUBLISHED else f", and {title} for their OrangeFS"
     surrogate = f"One host stands for their two nodes{system}."
     return tuple(
