@@ -88,10 +88,8 @@ def test_every_comparison_is_there_and_says_how_it_ended(view: View, document: C
     key = ["case", "metric", "arm"]
     found = {tuple(row[name] for name in key): row for row in archive.comparisons}
     assert list(found) == list(table[key].itertuples(index=False, name=None))
-    more, less = (
-        found["startup-cold", "start_seconds", "docker"],
-        found["sysbench", "time", "docker"],
-    )
+    more = found["startup-cold", "start_seconds", "docker"]
+    less = found["sysbench", "time", "docker"]
     assert more["verdict"] == "no-margin" and more["unit"] == "s" and more["margin"] is None
     assert less["unit"] == "ratio" and less["runtime"] == "docker" and not less["is_control"]
     control = found["sysbench", "time", view.plan.double]

@@ -9,7 +9,7 @@ import synthetic
 from parity.claims import terms
 from parity.claims.cells import JudgingData
 from parity.claims.register import load_register
-from parity.claims.verdicts import Judgement, judge
+from parity.claims.verdicts import judge
 from parity.report import claims, formatting, texts
 from parity.report.tables import results
 from parity.report.view import View
@@ -22,11 +22,8 @@ SAID = re.compile(
     r"|[1-9]\d* beyond the margin|does not contain|No arm reaches",
     re.IGNORECASE,
 )
-PLANS = {
-    "torrez2019": synthetic.plan,
-    "hpcg": synthetic.hpcg_plan,
-    "ladder": synthetic.ladder_plan,
-}
+PLANS = {"torrez2019": synthetic.plan, "hpcg": synthetic.hpcg_plan,
+         "ladder": synthetic.ladder_plan}  # fmt: skip
 
 
 def noisy(folder: Path, study: str, blocks: int, double: float = 1.0) -> View:
@@ -37,15 +34,10 @@ def noisy(folder: Path, study: str, blocks: int, double: float = 1.0) -> View:
     return synthetic.view(folder / study, plan, synthetic.records(plan, effects=effects))
 
 
-def judged(view: View) -> Judgement:
-    """The verdicts on the published claims."""
-    register = load_register(CONFIG / "claims.yaml", CONFIG / "published/claims.csv")
-    return judge(register, [JudgingData(view.dataset, view.analysis)], ())
-
-
 def printed(view: View) -> str:
     """All that is said of results, without published statements and the A/A pair's own numbers."""
-    found = judged(view).verdicts
+    register = load_register(CONFIG / "claims.yaml", CONFIG / "published/claims.csv")
+    found = judge(register, [JudgingData(view.dataset, view.analysis)], ()).verdicts
     found["statement"], found["published"], found["proxy"] = "A claim.", "nothing", ""
     found.loc[found["verdict"] == terms.NOT_TESTED, "reason"] = "not here."
     studies = {name: {"authors": "Some One", "venue": "X", "year": 2020} for name in found["study"]}

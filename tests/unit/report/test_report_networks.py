@@ -157,9 +157,9 @@ def test_the_bars_of_every_figure_are_in_the_file(spec: FigureSpec) -> None:
 
 
 def test_bars_are_drawn_in_the_panels_of_their_program_alone(view: View) -> None:
-    cg, ep, mg = drawn(view, CONTAINERS).axes
-    black = [[line for line in axes.get_lines() if line.get_linestyle() == ":"] for axes in
-             (cg, ep, mg)]  # fmt: skip
+    cg, *others = drawn(view, CONTAINERS).axes
+    black = [[line for line in axes.get_lines() if line.get_linestyle() == ":"]
+             for axes in (cg, *others)]  # fmt: skip
     assert [len(lines) for lines in black] == [3, 0, 0]
     assert [round(float(y), 2) for y in black[0][0].get_ydata()] == [1.15, 16.78, 40.32]
     assert cg.get_yscale() == "log" and cg.get_ylim()[1] > 40
@@ -263,10 +263,9 @@ def test_messages_of_all_sizes_are_the_metrics_of_their_times(sent: View) -> Non
     assert len(times) == 2 * 3 * len(LINES)
     first = times[(times["arm"] == "native-a") & (times["size"] == 1)]
     assert first["seconds"].to_list() == [float(LINES[0].split()[2])] * 2
+    ratios = series.ratios_by_size(sent, "netpipe-1x2-mpi")
     for arm, ratio in (("podman", 1.5), ("native-b", 1.0)):
-        assert series.ratios_by_size(sent, "netpipe-1x2-mpi")[arm].to_numpy() == pytest.approx(
-            ratio, rel=1e-3
-        )
+        assert ratios[arm].to_numpy() == pytest.approx(ratio, rel=1e-3)
 
 
 @pytest.mark.parametrize("spec", SIZES, ids=lambda spec: spec.name)
@@ -303,9 +302,8 @@ def test_what_has_no_panel_of_its_own_is_said(view: View, monkeypatch) -> None:
 
 
 def test_a_slope_has_the_digits_of_its_size() -> None:
-    def slope(*values: float | None) -> str:
-        return formatting.slope(SimpleNamespace(**dict(zip(("slope", "low", "high"), values,
-                                                           strict=True))))  # fmt: skip
+    def slope(slope: float | None, low: float | None, high: float | None) -> str:
+        return formatting.slope(SimpleNamespace(slope=slope, low=low, high=high))
 
     assert slope(0.2, 0.19, 0.21) == "0.200 s [0.190, 0.210]"
     assert slope(0.002, -0.001, 0.005) == "0.0020 s [-0.0010, 0.0050]"

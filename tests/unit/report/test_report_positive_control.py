@@ -59,6 +59,5 @@ def test_it_is_drawn_with_its_name(tmp_path) -> None:
     texts = [text.get_text() for axes in figure.axes for text in axes.get_yticklabels()]
     texts += [text.get_text() for axes in figure.axes for text in axes.texts]
     assert any("4 % more work" in text for text in texts)
-    assert (
-        style.arm_styles(view.plan)[PLUS].marker != style.arm_styles(view.plan)["native-a"].marker
-    )
+    looks = style.arm_styles(view.plan)
+    assert looks[PLUS].marker != looks["native-a"].marker

@@ -13,7 +13,6 @@ import pytest
 import synthetic
 from figure_help import drawn, texts, words_apart
 from matplotlib.axis import Tick
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -38,12 +37,7 @@ PLANTS = {
 }
 
 
-def view_of(
-    folder: Path,
-    label: str = "virtual-cluster",
-    node_counts: tuple[int, ...] = (1, 2, 4),
-    **plants: Any,
-) -> View:
+def view_of(folder: Path, label: str, node_counts: tuple[int, ...], **plants: Any) -> View:
     """A view of a synthetic study over nodes, twelve blocks for each number of them."""
     plan = synthetic.scaling_plan(12, ARMS, node_counts)
     return synthetic.view(folder, plan, synthetic.records(plan, **plants), label)
@@ -52,7 +46,8 @@ def view_of(
 @pytest.fixture(scope="module")
 def view(tmp_path_factory) -> View:
     """The study with everything planted, on virtual nodes."""
-    return view_of(tmp_path_factory.mktemp("data") / "live/scaling-synthetic", **PLANTS)
+    folder = tmp_path_factory.mktemp("data") / "live/scaling-synthetic"
+    return view_of(folder, "virtual-cluster", (1, 2, 4), **PLANTS)
 
 
 @pytest.fixture(scope="module")
@@ -119,30 +114,13 @@ def test_what_is_missing_is_said_in_its_place(view: View, figure: Figure) -> Non
     assert "no valid run: timeout" in said and "n=0" in said
 
 
-def test_a_point_without_neighbours_shows_its_range(view: View, figure: Figure) -> None:
-    row = 2 * (len(ARMS) - 1 + 1) - 1  # the last panel of the second column is Podman's
-    axes = figure.axes[row]
-    (lines,) = (c for c in axes.collections if isinstance(c, LineCollection))
-    ranges = {path[0][0]: (path[0][1], path[1][1]) for path in lines.get_segments()}
-    point = curve(view, 2, "podman")[4]
-    assert ranges[4.0] == pytest.approx((point.low, point.high))
-    assert set(ranges) == {1.0, 4.0}
-
-
-def drawn_texts(figure: Figure) -> list[Text]:
-    """All words of a figure but the labels of its ticks."""
-    labels = {text for tick in figure.findobj(Tick) for text in tick.findobj(Text)}
-    return [text for text in figure.findobj(Text) if text.get_text() and text not in labels]
-
-
 def test_every_figure_can_be_read_and_says_one_host(view: View) -> None:
     for name, figure in drawn(view).items():
-        assert words_apart(figure), name
-        assert ONE_HOST in texts(figure), name
-        found = [
-            (t.get_text(), t.get_window_extent().shrunk(0.95, 0.8)) for t in drawn_texts(figure)
-        ]
-        assert [(a, b) for (a, x), (b, y) in combinations(found, 2) if x.overlaps(y)] == [], name
+        assert words_apart(figure) and ONE_HOST in texts(figure), name
+        ticks = {text for tick in figure.findobj(Tick) for text in tick.findobj(Text)}
+        words = [t for t in figure.findobj(Text) if t.get_text() and t not in ticks]
+        boxes = [(t.get_text(), t.get_window_extent().shrunk(0.95, 0.8)) for t in words]
+        assert [(a, b) for (a, x), (b, y) in combinations(boxes, 2) if x.overlaps(y)] == [], name
 
 
 def test_the_figure_says_n_unit_margin_and_noise(figure: Figure) -> None:
@@ -207,9 +185,8 @@ def test_a_cluster_of_hosts_is_not_called_one(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_system_has_its_sentence() -> None:
-    kinds = re.search(
-        r"enum: \[(vm[^\]]+)\]", (ROOT / "workflow/parity/plan/system.schema.yaml").read_text()
-    )
+    schema = (ROOT / "workflow/parity/plan/system.schema.yaml").read_text()
+    kinds = re.search(r"enum: \[(vm[^\]]+)\]", schema)
     # What is imported was measured on no system that a file describes.
     assert kinds and {*kinds[1].split(", "), "imported"} == set(KINDS)
 
@@ -228,19 +205,15 @@ def test_the_paper_holds_the_figures_of_its_study_alone(
     parts = [written / "numbers.tex", *(written / "tables").glob("*.tex")]
     parts += (written / "figures").glob("*.pdf")
     # What the claims add is the business of test_adjudication.
-    claims = ["claims-register.tex", "defects.tex"]
-    claims += [f"{name}.tex" for name in ("claims", "discussion", "register")]
-    parts += [tmp_path / name for name in claims]
-    for name in claims:
-        (tmp_path / name).write_text(r"\message{<claims>}" + "\n")
-    shows = {"studies": ours, "claims-register": ours, "defects": ours}
-    (tmp_path / "register.tex").write_text(
-        render("register.tex", shown=[name for name, is_there in shows.items() if is_there])
-    )
+    for name in ("claims-register", "defects", "claims", "discussion", "register"):
+        parts.append(tmp_path / f"{name}.tex")
+        parts[-1].write_text(r"\message{<claims>}" + "\n")
+    shown = ["studies", "claims-register", "defects"] if ours else []
+    parts[-1].write_text(render("register.tex", shown=shown))
     text = ROOT / f"paper/studies/{study}.tex"
     texts = {f"{name}.tex": "Said." for name in ("others", "answer", "bounds", "artifact")}
     log = paper.build(ROOT / "paper/main.tex", text, parts, tmp_path / "paper.pdf", texts)
     # A study that is not after one of the register's is not told what those claim.
     assert ("<claims>" in log) == ours
-    shown = set(re.findall(r"<\./([a-z-]+)\.pdf>", log))
-    assert shown == {"overview", "ledger", "scaling", "network-latency", "network-bandwidth"}
+    drawn = set(re.findall(r"<\./([a-z-]+)\.pdf>", log))
+    assert drawn == {"overview", "ledger", "scaling", "network-latency", "network-bandwidth"}

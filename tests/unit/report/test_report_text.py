@@ -48,40 +48,17 @@ def make_view(tmp_path: Path) -> MakeView:
     return make
 
 
-@pytest.mark.parametrize(
-    ("value", "digits", "text"),
-    [(1.23456, 3, "1.235"), (-0.5, 1, "-0.5"), (-0.0001, 2, "0.00"), (None, 2, "–")],
-)
-def test_numbers(value: float | None, digits: int, text: str) -> None:
-    assert wording.number(value, digits) == text
-
-
-@pytest.mark.parametrize(
-    ("fraction", "text"), [(0.01, "1 %"), (0.015, "1.50 %"), (0.0042, "0.42 %"), (0.123, "12 %")]
-)
-def test_percent(fraction: float, text: str) -> None:
-    assert wording.percent(fraction) == text
-
-
-def test_a_margin_is_rounded_upwards() -> None:
-    assert [wording.margin(value) for value in (0.010301, 0.02, None)] == [
-        "±1.04 %", "±2 %", "no margin",
-    ]  # fmt: skip
-
-
 def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
     lost = {(1, "sysbench.docker"): ("ran", "timeout"), (2, "sysbench.docker"): ("ran", "timeout")}
-    view = make_view(3, failures=lost)
+    view = make_view(failures=lost)
     words = [text.get_text().strip() for text in figures.of_ledger(view).findobj(Text)]
     planned = str(view.analysis.ledger["planned"].sum())
     assert list(dict.fromkeys(word for word in words if word in STAGES)) == list(STAGES)
     assert "2: timeout" in words and planned in words
     rows = results.ledger(view).rows
     others = len(view.arms) - 1
-    assert [row[1:5] for row in rows[:2]] == [
-        ("Docker", "3", "3", "1"),
-        (f"the other {others}", "3", "3", "3"),
-    ]
+    told = [("Docker", "3", "3", "1"), (f"the other {others}", "3", "3", "3")]
+    assert [row[1:5] for row in rows[:2]] == told
     assert rows[2][1] == f"all {others + 1}"
     many = pd.DataFrame({"stage": "ran", "reason": list("abcde"), "runs": [5, 4, 3, 2, 0]})
     stopped = make_view(3, failures={(1, "sysbench.docker"): ("ran", "stopped-time")})
@@ -98,10 +75,6 @@ def test_a_caption_tells_of_the_marks_that_are_drawn(make_view: MakeView) -> Non
     assert "the density of the values" in curves and "boxes" not in curves
     crowded = replace(spec, quantities=spec.quantities * 6, densities=False)
     assert "every value" not in texts.caption(few, crowded)
-
-
-# What a test that decides nothing must not be turned into.
-BANNED = re.compile(r"signific|no difference|identical|indistinguishable", re.IGNORECASE)
 
 
 def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
@@ -126,17 +99,9 @@ def test_the_paper_types_no_result_by_hand(path: Path) -> None:
     body = path.read_text().split(r"\begin{abstract}")[-1]
     body = re.sub(r"\\cite\{[^}]*\}|Table~1|^%.*", "", body, flags=re.MULTILINE)
     # The levels of the tests and the definition of the margin are the method's own.
-    for known in (
-        "90\\,\\%",
-        "95\\,\\%",
-        "5\\,\\%",
-        "(1/(1+m),\\,1+m)",
-        "\\tabcolsep}{3pt}",
-        "\\tabcolsep}{4pt}",
-        "<10\\baselineskip",
-    ):
-        body = body.replace(known, "")
-    assert not re.findall(r"\d", body)
+    known = (r"90\,\%", r"95\,\%", r"5\,\%", r"(1/(1+m),\,1+m)", "<10\\baselineskip",
+             r"\tabcolsep}{3pt}", r"\tabcolsep}{4pt}")  # fmt: skip
+    assert not re.search(r"\d", re.sub("|".join(map(re.escape, known)), "", body))
 
 
 PUBLISHED = ROOT / "config/published/values.csv"
@@ -205,14 +170,9 @@ def test_a_published_value_that_is_there_twice_is_refused(tmp_path: Path) -> Non
 
 
 def test_what_differs_most_is_told_first() -> None:
-    rows = [
-        SimpleNamespace(arm=arm, outcome=outcome, estimate=estimate)
-        for arm, outcome, estimate in (
-            ("a", "equivalent", 1.0), ("b", "different", 1.2), ("c", "inconclusive", 3.0),
-            ("d", "different", 0.5),
-        )
-    ]  # fmt: skip
-    assert [row.arm for row in sorted(rows, key=by_difference)] == ["d", "b", "a", "c"]
+    ended = [("equivalent", 1.0), ("different", 1.2), ("inconclusive", 3.0), ("different", 0.5)]
+    rows = [SimpleNamespace(outcome=outcome, estimate=ratio) for outcome, ratio in ended]
+    assert [row.estimate for row in sorted(rows, key=by_difference)] == [0.5, 1.2, 1.0, 3.0]
 
 
 def test_the_artifact_names_what_the_archive_holds_and_what_is_expected(tmp_path: Path) -> None:
@@ -222,9 +182,8 @@ def test_the_artifact_names_what_the_archive_holds_and_what_is_expected(tmp_path
         if not (folder / name).exists():
             (folder / name).write_text("{}")
     (folder / dataset.CHECKSUMS).write_text("abc\n")
-    expected = {("archive/machine", name): "order-ok" for name in "ab"} | {
-        ("live/x", "a"): "differs"
-    }
+    expected = {("archive/machine", name): "order-ok" for name in "ab"}
+    expected["live/x", "a"] = "differs"
     step = paper.Step(command="make figures", does="figures", seconds=61.4, bytes=3 << 20)
     effort = paper.Effort(machine="a machine, 2 CPUs", day="2026-01-02", steps=(step,))
     text = paper.appendix(folder, [folder], "archive/machine", expected, effort)
@@ -276,14 +235,6 @@ SHOWN = ("answers", "results", "differences", "ledger", "losses", "not-tested", 
 def test_latex_is_escaped() -> None:
     said = latex(r"50 % of a_b & c\d ±1")
     assert said == r"50\,\% of a\_b \& c\textbackslash{}d $\pm$1" and latex(said) is said
-
-
-def test_every_measured_ratio_is_counted_once(make_view: MakeView) -> None:
-    view = make_view(30, effects={("sysbench", "docker"): 1.05, ("hpcc", "native-b"): 1.3})
-    rows = {row[0]: row[3:8] for row in results.answers(view).rows if row[1] != "–"}
-    assert rows["SysBench CPU, computing time"] == ("7", "6", "1", "0", "0")
-    assert rows["HPCC, HPL rate"] == ("7", "0", "0", "0", "7")
-    assert all(int(row[0]) == sum(map(int, row[1:])) for row in rows.values())
 
 
 def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView) -> None:
