@@ -38,13 +38,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True)
 class Image:
-    """The one image, in the format of one runtime.
-
-    Attributes:
-        format: `directory`, `squashfs`, `sif`, `docker`, `podman`.
-        location: absolute path of a file or directory, or an image id in a store.
-        digest: `sha256:…` of the content, as `Arm.digest` computes it.
-    """
+    """The one image in a runtime's format, by absolute path or id in a store, and `Arm.digest`."""
 
     format: str
     location: str
@@ -144,13 +138,14 @@ def probed(
 
     Args:
         remedy: how it is installed.
-        problems: what may stand in the way, looked for one after the other.
         called: what is set before the version that the program says of itself.
     """
     if not is_installed(program):
         return absent("not installed", remedy)
-    problem = next(filter(None, (look() for look in problems)), None)
-    return problem or Availability(True, version=f"{called}{answer_of([program, asked])[1]}")
+    if problem := next(filter(None, (look() for look in problems)), None):
+        return problem
+    version = answer_of([program, asked])[1].removeprefix(f"{program} from ")
+    return Availability(True, version=f"{called}{version}")
 
 
 class Arm(ABC):
@@ -270,8 +265,7 @@ class Arm(ABC):
     def cleanup(self, *launches: Launch) -> None:
         """Remove what a killed run may have left behind (a container, a mount); never raises.
 
-        Args:
-            launches: one for each rank: with thousands a command for each takes minutes.
+        There is a launch for each rank: with thousands a command for each takes minutes.
         """
 
     def install(self) -> None:

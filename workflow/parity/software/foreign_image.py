@@ -56,7 +56,6 @@ class Foreign:
         source: how skopeo names it; empty for a SIF file, which skopeo does not read.
     """
 
-    reference: str
     digest: str
     source: str = ""
 
@@ -79,11 +78,11 @@ def find_foreign(reference: str) -> Foreign:
     """The image that a study names by a path or a digest; UserError if there is none to read."""
     path, named = Path(reference), IN_STORE.fullmatch(reference)
     if named and not path.exists():
-        return Foreign(reference, named[1], _in_store(reference, named[1]))
+        return Foreign(named[1], _in_store(reference, named[1]))
     refuse_no_image(reference, _WHERE)
     if (path / "oci-layout").exists():
         try:
-            return Foreign(reference, manifest_digest(path), f"oci:{path}")
+            return Foreign(manifest_digest(path), f"oci:{path}")
         except (OSError, ValueError, KeyError):
             raise UserError(
                 f"the OCI layout {path} does not hold one image",
@@ -96,13 +95,13 @@ def find_foreign(reference: str) -> Foreign:
         with path.open("rb") as file:
             file.seek(_SIF_BEGIN)
             if file.read(len(_SIF_MAGIC)) == _SIF_MAGIC:
-                return Foreign(reference, digest)
+                return Foreign(digest)
         names = set[str]()
         with suppress(tarfile.TarError), tarfile.open(path) as archive:
             names = {name.removeprefix("./") for name in archive.getnames()}
         for kind, name in (("oci-archive", "oci-layout"), ("docker-archive", "manifest.json")):
             if name in names:
-                return Foreign(reference, digest, f"{kind}:{path}")
+                return Foreign(digest, f"{kind}:{path}")
     raise UserError(f"{reference} is no image", where=_WHERE, allowed=ALLOWED)
 
 

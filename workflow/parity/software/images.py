@@ -44,7 +44,6 @@ class ImageRecord(Document, frozen=True, kw_only=False):
         format: base or foreign, oci, directory, squashfs, sif, docker, podman.
         digest: `sha256:…` of the content; empty if it could not be made.
         parent: format that it was made from; empty for the base and for a foreign image.
-        parent_digest: digest of that parent.
         bytes: size on disk, or what the image store says.
         seconds: time that making it took.
         tool: program and version that made it.

@@ -31,7 +31,7 @@ from parity.runtimes.model import KERNEL, Arm, Cpus, Launch
 
 USUAL_SHARES = 1024
 CPU, NEIGHBOUR = "cpu", "neighbour"
-_SAID = {"memory": ["beside memory traffic"], "io": ["beside file writes"], None: []}
+_BESIDE = {"memory": "beside memory traffic", "io": "beside file writes", None: ""}
 OWN, SAME, UNPINNED, ALONE = "own-cpu", "same-cpu", "unpinned", "alone"
 _GRAMMAR = re.compile(
     r"(?P<base>.+?)"
@@ -78,11 +78,13 @@ class Limited(Derived):
             return Cpus(node, node)
         if self.place.startswith("cpu"):
             asked = (int(self.place.removeprefix("cpu")),)
-            _require(set(asked) <= set(node), f"this node has no {self.place}")
+            if not set(asked) <= set(node):
+                raise UserError(f"this node has no {self.place}")
         if self.neighbour is None:
             return Cpus(asked)
         others = [cpu for cpu in node if cpu not in asked]
-        _require(self.place == SAME or bool(others), "this node has no CPU for a neighbour")
+        if not others and self.place != SAME:
+            raise UserError("this node has no CPU for a neighbour")
         return Cpus(asked, asked if self.place == SAME else (others[-1],))
 
     def cleanup(self, *launches: Launch) -> None:
@@ -95,27 +97,28 @@ class Limited(Derived):
         return "a neighbour is beside one process, not beside ranks" if beside_ranks else ""
 
 
-def _require(held: bool, otherwise: str) -> None:
-    if not held:
-        raise UserError(otherwise)
-
-
 def derived(name: str, arms: Mapping[str, Arm]) -> Limited | None:
     """The limited arm of a name, made of a listed one; None if it is none, or there is no such."""
     words = _GRAMMAR.fullmatch(name)
     base = arms.get(words["base"]) if words else None
-    if words is None or base is None or not _is_one(words):
+    if words is None or base is None:
         return None
-    limit, others, said = _halves(words)
-    arm = Limited(base, name, ", ".join((base.title, *said)), limit, words["place"] or OWN)
-    if arm.place == ALONE or arm.place.startswith("cpu"):
-        others = None
-    elif others and others.is_idle:
+    place, beside_one = words["place"] or "", words["idle"] or words["does"]
+    limited = words["quota"] or words["shares"] or beside_one
+    is_alone = place == ALONE or place.startswith("cpu")
+    # What goes without saying is not said, nor what contradicts itself.
+    if not (limited or place) or place == (OWN if limited else ALONE) or (beside_one and is_alone):
+        return None
+    limit, others, title = _halves(words)
+    in_words = re.sub(r"(\d+)", r" \1", place.replace("cpu", "CPU").replace("-", " "))
+    titles = (base.title, title, _BESIDE[words["does"]], in_words)
+    arm = Limited(base, name, ", ".join(filter(None, titles)), limit, place or OWN)
+    if others.is_idle and not is_alone:
         base = next(known for known in arms.values() if known.limit_words(others))
-    set_there = [each for each in (limit, others) if each not in (None, NO_LIMIT)]
-    if None in (base.limit_words(each) for each in set_there if each):
-        return None
-    if others is None:
+    for half in (limit,) if is_alone else (limit, others):
+        if half != NO_LIMIT and base.limit_words(half) is None:
+            return None
+    if is_alone:
         return arm
     if KERNEL in base.isolates:
         # Its loop would be none of the host's processes, whose CPU time is told.
@@ -124,31 +127,18 @@ def derived(name: str, arms: Mapping[str, Arm]) -> Limited | None:
     return replace(arm, neighbour=Limited(base, name, arm.title, others, arm.place, does))
 
 
-def _is_one(words: re.Match[str]) -> bool:
-    """Whether a name says anything, and nothing that goes without saying."""
-    beside_one = words["idle"] or words["does"]
-    limited = words["quota"] or words["shares"] or beside_one
-    usual = OWN if limited else ALONE
-    has_none = words["place"] and words["place"] not in (OWN, SAME, UNPINNED)
-    beside_nobody = beside_one and has_none
-    return bool(limited or words["place"]) and words["place"] != usual and not beside_nobody
-
-
-def _halves(words: re.Match[str]) -> tuple[CpuLimit, CpuLimit | None, list[str]]:
-    """The limits of an arm and of its neighbour, if it has one, and what a title says of them."""
-    place = (words["place"] or "").replace("cpu", "CPU").replace("-", " ")
-    ending = [*_SAID[words["does"]], *([re.sub(r"(\d+)", r" \1", place)] if place else [])]
+def _halves(words: re.Match[str]) -> tuple[CpuLimit, CpuLimit, str]:
+    """The limits of an arm and of its neighbour, and what a title says of them."""
     if words["quota"]:
         quota, period = int(words["quota"]), int(words["period"])
-        burst = [" and burst"] if words["burst"] else []
-        said = "".join([f"{quota / 1000:g} of {period / 1000:g} ms", *burst])
+        burst = " and burst" if words["burst"] else ""
         limit = CpuLimit(quota, period, burst_us=quota if burst else 0)
         rest = CpuLimit(period - quota, period) if quota < period else NO_LIMIT
-        return limit, rest, [said, *ending]
+        return limit, rest, f"{quota / 1000:g} of {period / 1000:g} ms{burst}"
     if words["shares"]:
         others = int(words["others"] or USUAL_SHARES)
-        said = f"{words['shares']} shares" + (f" beside {others}" if words["others"] else "")
-        return CpuLimit(shares=int(words["shares"])), CpuLimit(shares=others), [said, *ending]
+        title = f"{words['shares']} shares" + (f" beside {others}" if words["others"] else "")
+        return CpuLimit(shares=int(words["shares"])), CpuLimit(shares=others), title
     if words["idle"]:
-        return NO_LIMIT, CpuLimit(is_idle=True), ["idle neighbour", *ending]
-    return NO_LIMIT, NO_LIMIT, ending
+        return NO_LIMIT, CpuLimit(is_idle=True), "idle neighbour"
+    return NO_LIMIT, NO_LIMIT, ""
