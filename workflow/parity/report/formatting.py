@@ -52,22 +52,15 @@ class Row:
 
 def of(plan: Plan, row: Any, subject: str = "") -> Row:
     """A row of comparisons, of crossed factors or of steps; it may be told of another subject."""
-    ended, note = ended_of(row), ""
-    if is_confounded(row):
-        note = f"confounded: {row.identity}"
-    elif row.identity == NOT_RECORDED and row.blocks:
-        note = "binary not recorded"
-    facts = {"ended": ended, "reason": row.reason, "note": note}
+    note = "binary not recorded" if row.identity == NOT_RECORDED and row.blocks else ""
+    note = f"confounded: {row.identity}" if is_confounded(row) else note
+    facts = {"ended": ended_of(row), "reason": row.reason, "note": note}
     return Row(
-        subject=subject or subject_of(plan, row),
-        arm=arm_title(plan, row.arm),
-        blocks=str(row.blocks),
-        estimate=estimate(row),
-        unit=unit_of(row),
+        subject=subject or subject_of(plan, row), arm=arm_title(plan, row.arm),
+        blocks=str(row.blocks), estimate=estimate(row), unit=unit_of(row),
         margin=wording.margin(row.margin),
-        outcome=render("outcome.txt", needed=row.smallest_margin, **facts),
-        **facts,
-    )
+        outcome=render("outcome.txt", needed=row.smallest_margin, **facts), **facts,
+    )  # fmt: skip
 
 
 def of_verdict(row: Any) -> Row:
@@ -75,18 +68,12 @@ def of_verdict(row: Any) -> Row:
     unit, margin = _SHORT.get(row.unit, row.unit), ""
     if is_number(row.margin):
         margin = wording.margin(row.margin) if row.unit == wording.RATIO else f"{row.margin:g}"
+    estimate = f"{_with_ends(row, row.unit)} {unit}".rstrip() if is_number(row.estimate) else ""
     return Row(
-        subject=row.claim,
-        arm="",
-        blocks=str(row.blocks) if row.blocks else "",
-        estimate=f"{_with_ends(row, row.unit)} {unit}".rstrip() if is_number(row.estimate) else "",
-        unit=unit,
-        margin=margin,
-        ended=row.verdict,
-        reason=row.reason,
-        note=row.coverage,
-        outcome=row.verdict,
-    )
+        subject=row.claim, arm="", blocks=str(row.blocks) if row.blocks else "", unit=unit,
+        estimate=estimate, margin=margin, ended=row.verdict, reason=row.reason,
+        note=row.coverage, outcome=row.verdict,
+    )  # fmt: skip
 
 
 def is_number(value: float | None) -> bool:
@@ -217,9 +204,9 @@ def held(count: Count) -> str:
     """How many fresh ratios lie where they are expected, and how many should."""
     if not count.compared:
         return "nothing could be compared that counts"
-    low, high = count.independent
+    (low, high), sharing = count.independent, count.sharing
     return (
         f"{count.inside} of {count.compared} ratios of both agree by their 95 % intervals; "
-        f"expected {count.expected:.1f} ({low} to {high}; {count.sharing[0]} to "
-        f"{count.sharing[1]} as arms share their reference)"
+        f"expected {count.expected:.1f} ({low} to {high}; {sharing[0]} to {sharing[1]} as arms "
+        "share their reference)"
     )

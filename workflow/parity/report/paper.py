@@ -179,12 +179,10 @@ def build(
         shutil.copy(study, folder / "study.tex")
         for text_of, text in texts.items():
             (folder / text_of).write_text(text, encoding="utf-8")
-        for path in (main, main.with_name(REFERENCES), *parts):
-            shutil.copy(path, folder / path.name)
-        for other, given in folders.items():
-            (folder / other).mkdir()
+        for other, given in {"": [main, main.with_name(REFERENCES), *parts], **folders}.items():
+            (folder / other).mkdir(exist_ok=True)
             for path in given:
-                shutil.copy(path, folder / other / path.name)
+                shutil.copy(path, folder / other)
         log = _typeset(folder)
         shutil.copy(folder / "main.pdf", output)
     return log

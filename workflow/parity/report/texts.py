@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -59,10 +60,8 @@ def by_difference(row: Any) -> tuple[bool, float]:
 
 
 def _by_subject(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    by_subject: dict[str, list[Row]] = {}
-    for row in rows:
-        by_subject.setdefault(row.subject, []).append(row)
-    return by_subject
+    subjects = dict.fromkeys(row.subject for row in rows)
+    return {subject: [row for row in rows if row.subject == subject] for subject in subjects}
 
 
 def _answer(view: View) -> str:
@@ -100,50 +99,36 @@ def _facts(view: View) -> dict[str, Any]:
     """What both say of the plan, of what became of it, and of what it hangs on."""
     plan, origin, audit = view.plan, view.origin, view.origin.noise_audit
     runs = view.analysis.ledger[[*STAGES]].sum()
+    title = partial(formatting.benchmark_title, plan)
     declared = [
-        arm_title(plan, absent.arm)
-        if absent.arm
-        else formatting.benchmark_title(plan, absent.benchmark)
+        arm_title(plan, absent.arm) if absent.arm else title(absent.benchmark)
         for absent in plan.not_tested
         if absent.arm not in plan.arms
     ]
-    notes = [
-        f"{formatting.benchmark_title(plan, name)}: {note}"
-        for name, note in plan.benchmark_notes.items()
-        if note
-    ]
+    notes = [f"{title(name)}: {note}" for name, note in plan.benchmark_notes.items() if note]
     repetitions = min(view.blocks_of.values(), default=0)  # of the rarest case
     methods_of = [of for of in methods(view) if of[PAIRED].outcome != NO_ESTIMATE]
     changed = [{m for m in OTHERS if differs(of[m], of[PAIRED])} for of in methods_of]
     return {
-        "plan": plan,
-        "repetitions": repetitions,
-        "few": repetitions < ENOUGH,
-        "blocks_of": sorted(set(view.blocks_of.values())),
+        "plan": plan, "origin": origin, "repetitions": repetitions, "few": repetitions < ENOUGH,
+        "blocks_of": sorted(set(view.blocks_of.values())), "least_chance": LEAST_CHANCE,
         "node_counts": sorted({case.nodes for case in plan.cases}),
-        "least_chance": LEAST_CHANCE,
         "arms": [arm_title(plan, arm) for arm in view.arms],
         "reference": arm_title(plan, plan.reference),
         "control": arm_title(plan, plan.double) or "none",
         "positive": arm_title(plan, plan.positive_arm) if plan.positive_arm else "",
         "margins": sorted({case.margin for case in plan.cases if case.margin is not None}),
-        "notes": " ".join(notes),
-        "declared": list(dict.fromkeys(declared)),
-        "stands_for": stands_for(view),
+        "notes": " ".join(notes), "declared": list(dict.fromkeys(declared)),
+        "stands_for": stands_for(view), "kind": kind_of(origin.scale_labels),
         "measured": period(origin.facts.began, origin.facts.ended),
-        "origin": origin,
-        "kind": kind_of(origin.scale_labels),
-        "audit": audit,
-        "audited": kind_of([audit.scale_label]) if audit else None,
+        "audit": audit, "audited": kind_of([audit.scale_label]) if audit else None,
         "nodes": view.dataset.nodes["node"].nunique(),
         "excluded": int(view.analysis.exclusions["applied"].sum()),
         "runs": {stage: int(runs[stage]) for stage in STAGES},
         # How many outcomes change under which method.
-        "compared": len(methods_of),
-        "changed": sum(map(bool, changed)),
+        "compared": len(methods_of), "changed": sum(map(bool, changed)), "methods": METHODS,
         "changed_by": {m: sum(m in by for by in changed) for m in OTHERS},
-        "methods": METHODS,
-    }
+    }  # fmt: skip
 
 
 def together(present: Sequence[str], absent: Sequence[str]) -> str:

@@ -107,22 +107,17 @@ class Content(Document, frozen=True):
 
 
 def content(
-    views: Iterable[View],
-    judgements: Sequence[Judgement],
-    studies: Mapping[str, Mapping[str, Any]],
+    views: Iterable[View], judgements: Sequence[Judgement], studies: Mapping[str, Mapping[str, Any]]
 ) -> Content:
     """The page's content: datasets, and the verdicts on claims with what they rest on."""
     texts: Texts = {}
     judged = on_all_systems(judgements)
+    archives = [_archive(view, texts) for view in views]
     return Content(
-        studies=studies,
-        verdicts=_records(judged.verdicts),
-        evidence=_records(judged.evidence),
-        wording=WORDS["dashboard"],
-        archives=[_archive(view, texts) for view in views],
-        fields={"texts": TEXTS, "all": FIELDS},
+        studies=studies, verdicts=_records(judged.verdicts), evidence=_records(judged.evidence),
+        wording=WORDS["dashboard"], archives=archives, fields={"texts": TEXTS, "all": FIELDS},
         texts=list(texts),
-    )
+    )  # fmt: skip
 
 
 def on_all_systems(judgements: Sequence[Judgement]) -> Judgement:
@@ -151,35 +146,30 @@ def _archive(view: View, texts: Texts) -> Archive:
         known = quantity(benchmark, metric, unit, plan.definitions)
         shown = {"label": known.label, "unit": known.unit, "factor": known.factor}
         quantities[f"{benchmark}/{metric}"] = shown | {"recorded": unit, "better": better}
+    cases = {
+        case.name: {
+            "title": formatting.case_title(plan, case.name),
+            "benchmark": case.benchmark,
+            "benchmark_title": formatting.benchmark_title(plan, case.benchmark),
+            "levels": formatting.case_levels(plan, case.name),
+        }
+        for case in plan.cases
+    }
+    blocks = [
+        {"block": block.name, "number": block.number, "nodes": sorted(nodes_of.get(block.name, []))}
+        for block in plan.blocks
+    ]
     return Archive(
-        name=data.name,
-        title=plan.title,
-        systems=view.origin.systems,
-        measured=wording.period(facts.began, facts.ended),
+        name=data.name, title=plan.title, systems=view.origin.systems,
+        measured=wording.period(facts.began, facts.ended), reference=plan.reference,
         commits=[program.commit for program in facts.programs],
-        reference=plan.reference,
         note=kind_of(view.origin.scale_labels).threat,
         arms={arm: formatting.arm_title(plan, arm) for arm in view.arms},
-        cases={
-            case.name: {
-                "title": formatting.case_title(plan, case.name),
-                "benchmark": case.benchmark,
-                "benchmark_title": formatting.benchmark_title(plan, case.benchmark),
-                "levels": formatting.case_levels(plan, case.name),
-            }
-            for case in plan.cases
-        },
-        quantities=quantities,
+        cases=cases, quantities=quantities, comparisons=_comparisons(view), blocks=blocks,
         natives={f"{case}/{metric}": arms for (case, metric), arms in view.natives.items()},
-        comparisons=_comparisons(view),
-        blocks=[
-            {"block": b.name, "number": b.number, "nodes": sorted(nodes_of.get(b.name, []))}
-            for b in plan.blocks
-        ],
         nodes={str(node): _node(of_node) for node, of_node in data.nodes.groupby("node")},
-        images=_records(data.images[_OF_IMAGES]),
-        runs=_runs(data, view, texts),
-    )
+        images=_records(data.images[_OF_IMAGES]), runs=_runs(data, view, texts),
+    )  # fmt: skip
 
 
 def _node(facts: pd.DataFrame) -> dict[str, Any]:

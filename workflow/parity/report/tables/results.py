@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -19,12 +18,8 @@ from parity.report.formatting import Row
 from parity.report.tables.table import Table
 from parity.report.view import STAGES, ComparedRow, View, rows_of
 
-EFFECTS = {
-    "level": "factor, in the arm",
-    "level-overall": "factor, both sides",
-    "arm-overall": "arm, both levels",
-    "interaction": "interaction",
-}
+EFFECTS = {"level": "factor, in the arm", "level-overall": "factor, both sides",
+           "arm-overall": "arm, both levels", "interaction": "interaction"}  # fmt: skip
 OTHERS = tuple(method for method in METHODS if method != PAIRED)
 Rows = Sequence[ComparedRow]
 
@@ -100,18 +95,10 @@ def steps(view: View) -> Table:
     return Table("rungs", cells)
 
 
-@dataclass
-class Subject:
-    """A quantity of one program in all of its cases: comparisons of arms, and of the A/A pair."""
-
-    title: str
-    rows: list[ComparedRow] = field(default_factory=list)
-    controls: list[ComparedRow] = field(default_factory=list)
-
-
 def answers(view: View) -> Table:
     """How the comparisons of each quantity ended: ratios before differences, as planned."""
-    found: dict[tuple[str, str], Subject] = {}
+    # By benchmark and metric: how it is called, its arms, and its A/A pairs.
+    subjects: dict[tuple[str, str], tuple[str, list[ComparedRow], list[ComparedRow]]] = {}
     for case, metric in view.planned():
         compared = view.comparisons(case, metric)
         of_arms = [compared[arm] for arm in view.arms if arm in compared]
@@ -121,16 +108,16 @@ def answers(view: View) -> Table:
         label = quantity(case, metric, of_arms[0].unit, view.plan.definitions).label
         title = formatting.benchmark_title(view.plan, benchmark)
         title = capital(label) if title.lower() in label.lower() else f"{title}, {label}"
-        subject = found.setdefault((benchmark, metric), Subject(title))
-        subject.rows += [row for row in view.of_arms(of_arms) if row.blocks]
-        subject.controls += [row for row in of_arms if row.control and row.blocks]
-    measured = [subject for subject in found.values() if subject.rows]
-    ordered = sorted(measured, key=lambda subject: subject.rows[0].kind != "ratio")
-    return Table("answers", [_answer(view, subject) for subject in ordered])
+        _, rows, pairs = subjects.setdefault((benchmark, metric), (title, [], []))
+        rows += [row for row in view.of_arms(of_arms) if row.blocks]
+        pairs += [row for row in of_arms if row.control and row.blocks]
+    measured = [subject for subject in subjects.values() if subject[1]]
+    measured.sort(key=lambda subject: subject[1][0].kind != "ratio")
+    return Table("answers", [_answer(view, *subject) for subject in measured])
 
 
-def _answer(view: View, subject: Subject) -> tuple[str, ...]:
-    of, pairs, is_ratio = subject.rows, subject.controls, subject.rows[0].kind == "ratio"
+def _answer(view: View, title: str, of: Rows, pairs: Rows) -> tuple[str, ...]:
+    is_ratio = of[0].kind == "ratio"
     margins = listed(map(wording.margin, sorted({row.margin for row in of})))
     control = _span(view, pairs)
     if len(pairs) == 1:
@@ -139,7 +126,7 @@ def _answer(view: View, subject: Subject) -> tuple[str, ...]:
         good = sum(row.outcome == outcomes.EQUIVALENT for row in pairs)
         control = f"equivalent in {good} of {len(pairs)}"
     return (
-        subject.title, margins if is_ratio else "–", span([row.blocks for row in of]),
+        title, margins if is_ratio else "–", span([row.blocks for row in of]),
         f"{len(of)}", *(map(str, formatting.tallied(of).values()) if is_ratio else "––––"),
         _span(view, of), control,
     )  # fmt: skip
@@ -158,26 +145,28 @@ def _span(view: View, of: Rows, whole: bool = False) -> str:
     return f"{' to '.join(dict.fromkeys(told))} {unit}".rstrip()
 
 
+def _ends(values: Sequence[float]) -> str:
+    ends = [wording.number(pick(values)) for pick in (min, max) if len(values)]
+    return " to ".join(dict.fromkeys(ends)) or "–"
+
+
 def beside(view: View) -> Table:
     """Published ratios beside the range of ours; machines differ, so no verdict follows from it."""
     cells: list[tuple[str, ...]] = []
     for spec in (spec for spec in view.figures if view.shown(spec)):
         if spec.published:
-            ends = [wording.number(pick(spec.published)) for pick in (min, max)]
+            ends = _ends(spec.published)
             cells += [
-                (spec.title, what, " to ".join(dict.fromkeys(ends)), _span(view, found, whole=True),
-                 spec.source)
-                for what, found in _measured(view, spec)
-            ]  # fmt: skip
+                (spec.title, what, ends, _span(view, rows, whole=True), spec.source)
+                for what, rows in _measured(view, spec)
+            ]
         for of_series in view.series(spec):
             curves = series.curves(view, spec, of_series)
             for label, bars in series.published(view, spec, of_series).items():
                 for level, ratio in bars.items():
-                    ours = [*curves.loc[curves["level"] == level, "value"]]
-                    ends = [wording.number(pick(ours)) for pick in (min, max) if ours]
+                    ours = _ends([*curves.loc[curves["level"] == level, "value"]])
                     what = f"{capital(of_series.title)}, {spec.along.replace('_', ' ')} {level}"
-                    cells.append((spec.title, what, wording.significant(ratio),
-                                  " to ".join(dict.fromkeys(ends)) or "–", label))  # fmt: skip
+                    cells.append((spec.title, what, wording.significant(ratio), ours, label))
     return Table("beside", cells)
 
 
