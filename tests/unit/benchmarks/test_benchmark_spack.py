@@ -9,7 +9,6 @@ from parity.benchmarks import benchmarks, openmpi, programs
 from parity.benchmarks.model import Outputs
 from parity.benchmarks.sysbench import BENCHMARK as SYSBENCH
 from parity.benchmarks.sysbench_libaio import BENCHMARK as LIBAIO
-from parity.core.errors import UserError
 
 ALONE = replace(NODE, launcher=False)
 BUILT = [each for each in benchmarks().values() if each.provided_by("spack").spack_packages]
@@ -79,14 +78,6 @@ def test_without_a_launcher_ranks_are_started_inside(name):
     assert inside.environment["OMPI_MCA_btl_base_verbose"] == "1"
     one = benchmark.program(case | {"ranks": 1}, ALONE)
     assert one.cpus == (0,)
-
-
-def test_without_a_launcher_there_is_one_node():
-    hpcg = benchmarks()["hpcg"]
-    with pytest.raises(UserError, match="2 nodes are asked for, and the system's file names no"):
-        hpcg.program(defaults(hpcg, nodes=2, ranks=2), ALONE)
-    with pytest.raises(UserError, match="3 logical CPUs are asked for"):
-        hpcg.program(defaults(hpcg, nodes=1, ranks=3), ALONE)
 
 
 def test_two_builds_of_sysbench_run_the_same_command():
