@@ -41,24 +41,17 @@ def test_apptainer_of_the_site_comes_first(monkeypatch):
     ("processes", "expected"), [(100, 100), (99999, 32768), (engines.resource.RLIM_INFINITY, 32768)]
 )
 def test_podman_asks_for_no_more_than_we_have(monkeypatch, tmp_path, processes, expected):
-    pid_max = tmp_path / "pid_max"
-    pid_max.write_text("32768\n")
-    limits = {
-        engines.resource.RLIMIT_NOFILE: (1024, 20000),
-        engines.resource.RLIMIT_NPROC: (50, processes),
-    }
+    (pid_max := tmp_path / "pid_max").write_text("32768\n")
+    resource = engines.resource
+    hard = {resource.RLIMIT_NOFILE: (1024, 20000), resource.RLIMIT_NPROC: (50, processes)}
     monkeypatch.setattr(engines, "_MOST_PROCESSES", pid_max)
-    monkeypatch.setattr(engines.resource, "getrlimit", limits.__getitem__)
-    assert engines.ulimits() == [
-        "--ulimit=nofile=20000:20000",
-        f"--ulimit=nproc={expected}:{expected}",
-    ]
+    monkeypatch.setattr(resource, "getrlimit", hard.__getitem__)
+    files = "--ulimit=nofile=20000:20000"
+    assert engines.ulimits() == [files, f"--ulimit=nproc={expected}:{expected}"]
 
 
 @pytest.mark.parametrize(("answers", "asked"), [([True], 1), ([False, True], 2), ([False] * 9, 3)])
-def test_podman_is_asked_again_to_remove_what_was_about_to_end(
-    answers, asked, monkeypatch, tmp_path
-):
+def test_podman_is_asked_again_to_remove_what_was_about_to_end(answers, asked, monkeypatch):
     seen = []
 
     def answer(words, seconds):
@@ -69,7 +62,7 @@ def test_podman_is_asked_again_to_remove_what_was_about_to_end(
     monkeypatch.setattr(engines.time, "sleep", lambda _seconds: None)
     arms()["podman"].cleanup()
     assert seen == []
-    arms()["podman"].cleanup(Launch("run-1", None, SCRATCH, tmp_path))
+    arms()["podman"].cleanup(Launch("run-1", None, SCRATCH, SCRATCH))
     assert seen == [["podman", "rm", "--force", "--ignore", "--time=0", "run-1"]] * asked
 
 

@@ -1,15 +1,13 @@
 """Link sets: what of the host's an arm shows, in the words of each runtime."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from parity.core.commands import Availability
 from parity.runtimes import arms, derived, every_arm
-from parity.runtimes.model import HOST_MPI, LINK_SETS, OWN, SCRATCH, SHARED, Image, Launch
+from parity.runtimes.model import HOST_MPI, LINK_SETS, OWN, SHARED
 
-DIGEST = f"sha256:{'1' * 64}"
 SHOWN = (Path("/opt/parity/tree"), Path("/opt/parity/debian12"))
 CONTAINERS = [name for name, arm in arms().items() if arm.image_format]
 
@@ -49,12 +47,3 @@ def test_the_mpi_that_is_shown_has_no_symbolic_links(tmp_path: Path, monkeypatch
     (tmp_path / "openmpi").mkdir()
     monkeypatch.setattr(derived, "_MPI", ((tmp_path, ("openmpi", "libmpi*.so.*")),))
     assert derived.host_mpi() == (tmp_path / "libmpi.so.40.30.4", tmp_path / "openmpi")
-
-
-def test_what_a_launch_shows_already_comes_first(monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(derived._SHOWN, SHARED, lambda: SHOWN)
-    arm = every_arm()["docker-shared-tree"]
-    launch = Launch("run", Image("docker", DIGEST, DIGEST), SCRATCH, tmp_path)
-    argv = arm.command(replace(launch, binds=(Path("/etc/hosts"),)), [])
-    volumes = [word for word in argv if word.endswith(":ro")]
-    assert volumes[0] == "--volume=/etc/hosts:/etc/hosts:ro"

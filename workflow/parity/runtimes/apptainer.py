@@ -37,6 +37,8 @@ class Apptainer(Arm):
     title: str = "Apptainer"
     image_format: str = "sif"
     isolates: tuple[str, ...] = ("mnt", "user")
+    # Whether the ranks of a node are in one user and mount namespace.
+    shares_namespace: bool = False
     packages = (*debian_unstable.PACKAGES, "squashfs-tools", "squashfuse", "uidmap")
 
     @property
@@ -55,8 +57,8 @@ class Apptainer(Arm):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         binds = [launch.scratch, HOSTS, *(f"{path}:{path}:ro" for path in launch.binds)]
         return [
-            *(program(), "--silent", "exec", "--userns", "--cleanenv"),
-            "--no-mount=home,tmp,cwd,bind-paths",
+            *(program(), "--silent", "exec", *(["--sharens"] if self.shares_namespace else [])),
+            *("--userns", "--cleanenv", "--no-mount=home,tmp,cwd,bind-paths"),
             f"--bind={','.join(map(str, binds))}",
             launch.location,
             *inner,
@@ -87,20 +89,7 @@ def _lay_out(tree: Path) -> None:
         (tree / "usr/lib" / name).symlink_to(Path("..", name))
 
 
-@dataclass(frozen=True)
-class ApptainerShared(Apptainer):
-    """`apptainer exec --sharens`."""
-
-    name: str = "apptainer-sharens"
-    title: str = "Apptainer (one namespace)"
-
-    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        argv = super().command(launch, inner)
-        after = argv.index("exec") + 1
-        return [*argv[:after], "--sharens", *argv[after:]]
-
-
 ARMS = (
     Apptainer(),
-    ApptainerShared(),
+    Apptainer("apptainer-sharens", title="Apptainer (one namespace)", shares_namespace=True),
 )
