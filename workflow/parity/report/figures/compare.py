@@ -64,15 +64,15 @@ def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: s
         look: other attributes of the panel.
     """
     plan = view.plan
-    found = view.comparisons(case, shown.metric) if compared is None else compared
-    there = [row for arm in arms if (row := found.get(arm)) and row.blocks]
-    first = next(iter(there or found.values()), None)
+    known_rows = view.comparisons(case, shown.metric) if compared is None else compared
+    there = [row for arm in arms if (row := known_rows.get(arm)) and row.blocks]
+    first = next(iter(there or known_rows.values()), None)
     is_ratio = first is not None and first.kind == "ratio"
     factor = 1.0 if is_ratio else shown.factor
     same = there[0].blocks if len({row.blocks for row in there}) == 1 else 0
     table = []
     for arm in arms:
-        row = found.get(arm)
+        row = known_rows.get(arm)
         known = {"arm": arm, "label": formatting.arm_title(plan, arm)}
         if row and row.blocks:
             note = "" if same else f"{row.blocks}", formatting.estimate(row) * numbers
@@ -84,27 +84,28 @@ def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: s
             is_reference = row is None and arm == plan.reference
             known["words"] = "reference" if is_reference else view.absence(case, arm)
         table.append(known)
-    head = f"n = {same}" if same else "n"
     facts: dict[str, Any]
     if is_ratio and first is not None:
         reference = against or formatting.reference_title(plan)
-        margin = f"(ratio; band: margin {wording.margin(first.margin)})"
-        facts = {"label": f"cost relative to {reference}\n{margin}", "band": band_of(first.margin)}
-        head += "   ratio [95 % interval]" * numbers
+        label = (
+            f"cost relative to {reference}\n(ratio; band: margin {wording.margin(first.margin)})"
+        )
+        facts, what = {"label": label, "band": band_of(first.margin)}, "ratio [95 % interval]"
     else:
-        native = formatting.arm_title(plan, plan.reference)
-        unit = formatting.unit_of_difference(shown)
-        facts = {"label": f"{shown.label}: difference to\n{native} ({unit})", "scale": "linear",
-                 "neutral": 0.0}  # fmt: skip
-        head += "   difference [95 %]" * numbers
+        native, unit = (
+            formatting.arm_title(plan, plan.reference),
+            formatting.unit_of_difference(shown),
+        )
+        label, what = f"{shown.label}: difference to\n{native} ({unit})", "difference [95 %]"
+        facts = {"label": label, "scale": "linear", "neutral": 0.0}
     if compared is None:
         pairs = view.analysis.pairs
         mine = pairs[(pairs["case"] == case) & (pairs["metric"] == shown.metric)]
         value = np.exp(mine["effect"]) if is_ratio else factor * mine["effect"]
         facts["blocks"] = pd.DataFrame({"arm": mine["arm"], "value": value.astype(float)})
-    facts |= {"head": head, **look}
-    shown_of = pd.DataFrame(table, columns=["arm", "label", *NUMBERS, *WORDS])
-    return Forest(title, shown_of, style.arm_styles(plan), **facts)
+    facts["head"] = (f"n = {same}" if same else "n") + f"   {what}" * numbers
+    rows = pd.DataFrame(table, columns=["arm", "label", *NUMBERS, *WORDS])
+    return Forest(title, rows, style.arm_styles(plan), **facts | look)
 
 
 def values(view: View, case: str, spec: FigureSpec, shown: Quantity, arms: Sequence[str],
@@ -114,10 +115,10 @@ def values(view: View, case: str, spec: FigureSpec, shown: Quantity, arms: Seque
     label, zero, factor = f"{shown.label} ({shown.unit})", 0.0, shown.factor
     if spec.relative:
         base = view.median(case, shown.metric, native)
-        what = "the reference" if base is None else (
-            f"median {formatting.arm_title(view.plan, native)}, "
-            f"{wording.significant(shown.factor * base, 4)} {shown.unit}"
-        )  # fmt: skip
+        what = "the reference"
+        if base is not None:
+            number = wording.significant(shown.factor * base, 4)
+            what = f"median {formatting.arm_title(view.plan, native)}, {number} {shown.unit}"
         label = f"{shown.label}: deviation from\n{what} (%)"
         found, zero, factor = found if base else {}, base or 1.0, 100 / (base or 1.0)
     rows = [(arm, factor * (value - zero)) for arm in arms for value in found.get(arm, ())]
@@ -306,10 +307,7 @@ def title_parts(plan: Plan, case: str, label: str) -> list[str]:
 
 def has_violins(view: View, spec: FigureSpec) -> bool:
     """Whether a figure shows densities: each arm has enough values for one, that differ."""
-    of_arms = [
-        of_arm
-        for case, each in columns(view, spec)
-        for of_arm in view.values(case, each.metric).values()
-    ]
-    enough = all(len(of_arm) > FEW and np.ptp(of_arm) > 0 for of_arm in of_arms)
-    return spec.densities and bool(of_arms) and enough
+    values = [view.values(case, of.metric).values() for case, of in columns(view, spec)]
+    arms = [of_arm for of_case in values for of_arm in of_case]
+    enough = all(len(of_arm) > FEW and np.ptp(of_arm) > 0 for of_arm in arms)
+    return spec.densities and bool(arms) and enough

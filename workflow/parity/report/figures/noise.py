@@ -49,7 +49,8 @@ def _page(view: View, spec: FigureSpec, case: str, made: Sequence[Panel], said: 
           left: str = "", across: int = 0, around: float = 0.34) -> Figure:  # fmt: skip
     """A page that says the case above its panels, if its title does not."""
     levels = formatting.case_levels(view.plan, case)
-    title = spec.title if levels in spec.title else f"{spec.title}: {levels}"
+    is_told = levels.lower() in spec.title.lower()
+    title = spec.title if is_told else f"{spec.title}: {levels}"
     across = min(len(made), across or (4 if len(made) <= 16 else 5))
     foot = foot_of(view, [case], *said)
     return page(title, made, across, foot, left, around=around)

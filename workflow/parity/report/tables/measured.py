@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -47,10 +48,6 @@ def _seconds(value: float) -> str:
     return f"{significant(value / unit)} {name}"
 
 
-def _hundredths(value: float) -> str:
-    return number(value, 2)
-
-
 def _with_ends(shown: Callable[[float], str], value: float, low: float, high: float) -> str:
     if not np.isfinite(value):
         return "–"
@@ -82,7 +79,7 @@ def return_levels(view: View) -> Table:
     """What detours reach once in a period, by a fitted tail."""
     return Table("return-levels", [
         (*case_and_arm(view, row), str(row.exceedances), significant(1e6 * row.threshold),
-         _with_ends(_hundredths, row.shape, row.shape_low, row.shape_high),
+         _with_ends(partial(number, digits=2), row.shape, row.shape_low, row.shape_high),
          _with_ends(_milliseconds, row.level, row.low, row.high),
          _milliseconds(row.longest), number(row.fit, 2))
         for row in in_order(view, view.of_events["return_levels"])
