@@ -60,8 +60,8 @@ def native_tree() -> tuple[Path, ...]:
 
 def host_mpi() -> tuple[Path, ...]:
     """The files and folders of the host's Open MPI, sorted."""
-    found = (path for folder, names in _MPI for name in names for path in folder.glob(name))
-    return tuple(sorted(path for path in found if not path.is_symlink()))
+    paths = (path for folder, names in _MPI for name in names for path in folder.glob(name))
+    return tuple(sorted(path for path in paths if not path.is_symlink()))
 
 
 _SHOWN = {SHARED: native_tree, HOST_MPI: host_mpi}

@@ -45,8 +45,8 @@ class Udocker(Arm):
     converter: ClassVar[tuple[str, ...]] = ("tar", "--version")
 
     def probe(self) -> Availability:
-        found, version = answer_of([*_words(Path("/nonexistent")), "--version"])
-        if not (found and is_installed(str(_PROOT))):
+        answers, version = answer_of([*_words(Path("/nonexistent")), "--version"])
+        if not (answers and is_installed(str(_PROOT))):
             return absent("not installed", "as root: make setup")
         if not _traces():
             return absent("PRoot cannot trace programs here")

@@ -17,10 +17,9 @@ def installed_packages(names: Iterable[str] = ()) -> dict[str, str]:
     # One call for all: Snakemake asks each time it reads the rules. It fails if a package
     # is unknown and answers for the others all the same.
     form = "--showformat=${db:Status-Abbrev}\t${Package}\t${Version}\n"
-    done = subprocess.run(
-        ["dpkg-query", "--show", form, *names], capture_output=True, text=True, check=False
-    )
-    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    query = ["dpkg-query", "--show", form, *names]
+    answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    lines = [line.split("\t") for line in answer.splitlines()]
     return {name: version for status, name, version in lines if status.strip() == "ii"}
 
 
@@ -45,12 +44,10 @@ def nothing_starts_at_boot() -> Iterator[None]:
         and "@" not in path.name
     )
     if units:
-        done, said = answer_of(["systemctl", "--quiet", "disable", *units])
-        outcome = "not started at boot" if done else f"still started at boot ({said})"
-        print(
-            f"{outcome}: {' '.join(units)}; `systemctl enable` and `disable` change that",
-            flush=True,
-        )
+        done, answer = answer_of(["systemctl", "--quiet", "disable", *units])
+        outcome = "not started at boot" if done else f"still started at boot ({answer})"
+        change = "`systemctl enable` and `disable` change that"
+        print(f"{outcome}: {' '.join(units)}; {change}", flush=True)
 
 
 def installed_versions(packages: Iterable[str]) -> list[str]:

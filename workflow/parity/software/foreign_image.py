@@ -206,7 +206,7 @@ def _add(root: Path, hosts: str, recipe: str) -> None:
 
 
 def _place(root: Path, path: str) -> Path:
-    """Where a path of the image is in the unpacked one; a link on the way leads out of it."""
+    """Where a path of the image is in the unpacked one; UserError if a link is on the way."""
     place = root / path.removeprefix("/")
     for above in reversed(place.relative_to(root).parents[:-1]):
         if (root / above).is_symlink():

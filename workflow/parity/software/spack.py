@@ -24,17 +24,9 @@ _BUILTIN = "repos/spack_repo/builtin"
 
 @dataclass(frozen=True)
 class SpackSite:
-    """Where Spack comes from here, and where it installs.
+    """The `spack` section of config/config.yaml, which says what each is; how many compilers run.
 
-    Attributes:
-        repository: address of its git repository, or a folder that holds a checkout.
-        release: tag that is cloned; of no effect where `repository` is a folder.
-        packages, packages_release: the same of its packages, from Spack 1.0 on.
-        python: Python that runs Spack; empty for the first on PATH. Where the network
-            does not let Spack fetch its solver, one that has clingo installed.
-        sources: folder or address of a source mirror that is asked first; empty for none.
-        prefix: folder of all installations; the binaries carry it.
-        jobs: how many compilers run at a time.
+    Where `repository` or `packages` is a folder with a checkout, no release of it is cloned.
     """
 
     repository: str

@@ -71,30 +71,26 @@ class DockerBridge(Docker):
             subnet: that holds all of them.
             ports: that are to be reached from outside, by address.
             at: by address the host's own at which they are published; empty where none are.
-
-        Raises:
-            UserError: the runtime refuses.
         """
         self.end_servers()
         named = f"--opt=com.docker.network.bridge.name={NETWORK}"
         output_of(["docker", "network", "create", f"--subnet={subnet}", named, NETWORK])
         for address, own in ports.items():
-            output_of(
-                [
-                    *("docker", "run", "--detach", "--rm", f"--name={_holder(address)}"),
-                    *("--pull=never", "--log-driver=none", "--read-only", f"--label={NETWORK}"),
-                    *(f"--network={NETWORK}", f"--ip={address}"),
-                    *(f"--publish={at[address]}:{port}:{port}" for port in own if address in at),
-                    *(image.location, "/bin/sleep", "infinity"),
-                ]
-            )
+            holder = [
+                *("docker", "run", "--detach", "--rm", f"--name={_holder(address)}"),
+                *("--pull=never", "--log-driver=none", "--read-only", f"--label={NETWORK}"),
+                *(f"--network={NETWORK}", f"--ip={address}"),
+                *(f"--publish={at[address]}:{port}:{port}" for port in own if address in at),
+                *(image.location, "/bin/sleep", "infinity"),
+            ]
+            output_of(holder)
 
     def end_servers(self) -> None:
         """Remove what `begin_servers` made, also by a runner that was killed; never raises."""
         asked = ["docker", "ps", "--all", "--quiet", f"--filter=label={NETWORK}"]
-        answered, said = answer_of(asked, seconds=60)
-        if answered and said:
-            answer_of(["docker", "rm", "--force", *said.split()], seconds=60)
+        answered, containers = answer_of(asked, seconds=60)
+        if answered and containers:
+            answer_of(["docker", "rm", "--force", *containers.split()], seconds=60)
         answer_of(["docker", "network", "rm", NETWORK], seconds=60)
 
     def cleanup(self, *launches: Launch) -> None:
