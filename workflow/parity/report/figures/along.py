@@ -186,16 +186,16 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     As Figures 3 and 4 of Torrez, Randles and Priedhorsky (CANOPIE-HPC 2019), but with a panel for
     each arm, since shades from minimum to maximum of many arms hide each other.
     """
-    shown, found = spec.quantities[0], series(view, spec)
+    shown, placed = spec.quantities[0], series(view, spec)
     arms = [arm for arm in view.arms if arm != view.plan.reference]
     looks = {arm: look.curve(0.85) for arm, look in style.arm_styles(view.plan).items()}
-    curves = {arm: [curve(view, each, shown, arm) for each in found] for arm in arms}
-    every = pd.concat([each for of_arm in curves.values() for each in of_arm])
-    cases = [case for each in found for case in each.cases.values()]
+    curves = {arm: [curve(view, of, shown, arm) for of in placed] for arm in arms}
+    every = pd.concat(itertools.chain(*curves.values()))
+    cases = [case for of in placed for case in of.cases.values()]
     compared = [row for case in cases for row in view.comparisons(case, shown.metric).values()]
     margin = next((float(row.margin) for row in compared if row.kind == "ratio"), None)
     band = tuple(100 * edge for edge in band_of(margin))
-    pair = [[curve(view, each, shown, arm) for each in found] for arm in view.plan.aa_pair]
+    pair = [[curve(view, of, shown, arm) for of in placed] for arm in view.plan.aa_pair]
     noise = [pd.concat(both).groupby("x")[["low", "high"]].agg({"low": "min", "high": "max"})
              for both in zip(*pair, strict=True)]  # fmt: skip
     known = np.concatenate([[100, *band], *(t[["low", "high"]].to_numpy().ravel()
@@ -204,14 +204,14 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     air = 0.06 * (high - low) or 1.0
     common: dict[str, Any] = {"xscale": "log", "band": band, "neutral": 100.0,
                               "ylim": (low - air, high + air)}  # fmt: skip
-    xlims = [(min(each.cases) / 1.6, max(each.cases) * 1.6) for each in found]
+    xlims = [(min(of.cases) / 1.6, max(of.cases) * 1.6) for of in placed]
     made: list[Panel] = [
-        Lines(each.title, pd.concat([of[number][["arm", "x", "y"]] for of in curves.values()]),
-              looks, _titled(view, curves), ticks=dict.fromkeys(map(float, each.cases), ""),
+        Lines(of.title, pd.concat([own[number][["arm", "x", "y"]] for own in curves.values()]),
+              looks, _titled(view, curves), ticks=dict.fromkeys(map(float, of.cases), ""),
               xlim=xlims[number], ylabel="medians", rows=7, **common)
-        for number, each in enumerate(found)
+        for number, of in enumerate(placed)
     ]  # fmt: skip
-    for arm, number in itertools.product(arms, range(len(found))):
+    for arm, number in itertools.product(arms, range(len(placed))):
         table = curves[arm][number]
         counts = [f"n={n}  " if table["n"].nunique() > 1 else "" for n in table["n"]]
         notes = zip(table["x"], counts, table["note"], strict=True)
@@ -224,10 +224,7 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
             ticks={float(nodes): f"{nodes}\n{count}{note}" for nodes, count, note in notes},
             texts=[(0.5, 0.5, absent, style.GREY)] if absent else [], xlim=xlims[number], **common,
         ))  # fmt: skip
-    native, both = (
-        " and ".join(formatting.arm_title(view.plan, arm) for arm in arms)
-        for arms in ([view.plan.reference], view.plan.aa_pair)
-    )
+    native, double = (formatting.arm_title(view.plan, arm) for arm in view.plan.aa_pair)
     grey = f"grey: margin {wording.margin(margin)}     " if margin else ""
     foot = foot_of(
         view, cases,
@@ -235,9 +232,10 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
         SYMBOLS,
         f"{blocks_that_count(view, cases)}: {span({*every['n']} - {0} or {0})}     "
         "below each point: cost ratio and its 95 % interval",
-        f"shade: smallest to largest block     {grey}dotted: smallest and largest of {both}",
+        f"shade: smallest to largest block     {grey}"
+        f"dotted: smallest and largest of {native} and {double}",
     )  # fmt: skip
-    return page(spec.title, made, len(found), foot, around=0.42)
+    return page(spec.title, made, len(placed), foot, around=0.42)
 
 
 def series(view: View, spec: FigureSpec) -> list[Series]:

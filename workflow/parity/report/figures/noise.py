@@ -147,18 +147,20 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
     """Ratio of each quantile to the reference's: a panel for each, a row for each arm."""
     case, table = _of_table(view, spec, ratio="estimate", ratio_low="low95", ratio_high="high95")
     table["note"] = [f"{count:,}" for count in table["events"]]
-    native, margin = view.plan.reference, view.plan.case(case).margin
+    native, margin, looks = view.plan.reference, view.plan.case(case).margin, styles(view)
     known = table[["estimate", "low95", "high95"]].to_numpy(float)
     known = known[np.isfinite(known) & (known > 0)]
     ends = min([0.6, *(known / 1.2)]), max([1.6, *(1.2 * known)])
-    open_ = np.where(np.isfinite(table["estimate"]), "", "too few")
-    table["words"] = np.where(table["arm"] == native, "reference", open_)
-    made: list[Panel] = []
-    for share in (shares := sorted(table["share"].unique())):
-        mine, is_last = table[table["share"] == share], share == shares[-1]
-        mine = mine if is_last else mine.drop(columns="note")
-        made.append(Forest(f"{100 * share:g} %", mine, styles(view), ends=ends,
-                           band=band_of(margin), head="n" if is_last else ""))  # fmt: skip
+    unknown = np.where(np.isfinite(table["estimate"]), "", "too few")
+    table["words"] = np.where(table["arm"] == native, "reference", unknown)
+    shares = sorted(table["share"].unique())
+    # How many there are stands right of the last panel alone.
+    table.loc[table["share"] != shares[-1], "note"] = ""
+    made = [
+        Forest(f"{100 * share:g} %", table[table["share"] == share], looks, ends=ends,
+               band=band_of(margin), head="n" if share == shares[-1] else "")
+        for share in shares
+    ]  # fmt: skip
     said = f"ratio: quantile of lengths over that of {formatting.arm_title(view.plan, native)}     "
     said += "n: events of all runs     lines: 95 % intervals, by blocks of time"
     said += f"     band: margin {wording.margin(margin)}" if margin else ""

@@ -6,6 +6,7 @@ Colours are Okabe and Ito's (2008); markers, and hollow ones, tell arms apart in
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,18 +78,15 @@ def use() -> None:
 
 def arm_styles(plan: Plan) -> dict[str, ArmStyle]:
     """The style of each arm of a plan, by its runtime and its place among that runtime's arms."""
-    seen: dict[str, int] = {}
-    styles = {}
+    listed, seen, styles = arms(), Counter[str](), {}
     for arm in plan.arms:
         runtime = plan.arm_runtimes[arm]
-        of_runtime = [known for known in arms().values() if known.runtime == runtime]
-        known_looks = [
-            known.look for known in ([arms()[arm]] if arm in arms() else []) + of_runtime
-        ]
+        looks = [listed[arm].look] if arm in listed else []
+        looks += [known.look for known in listed.values() if known.runtime == runtime]
         other = OTHER_LOOKS[zlib.crc32(runtime.encode()) % len(OTHER_LOOKS)]
-        look = next(filter(None, known_looks), other)
-        seen[runtime] = seen.get(runtime, -1) + 1
+        look = next(filter(None, looks), other)
         pairs, second = divmod(seen[runtime], 2)
+        seen[runtime] += 1
         styles[arm] = ArmStyle(lighter(look.colour, min(pairs, 3)), look.marker, second == 1)
     return styles
 
