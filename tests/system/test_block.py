@@ -34,8 +34,8 @@ from parity.plan.system import System, load_system
 from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import arms
-from parity.runtimes.bubblewrap import Bubblewrap
 from parity.runtimes.model import KERNEL, SCRATCH
+from parity.runtimes.namespaces import Bubblewrap
 from parity.software.images import ImageRecord, write_images
 
 pytestmark = pytest.mark.system

@@ -1,4 +1,4 @@
-"""Plain Linux namespaces: a container, a bare chroot, and each way to mount an image."""
+"""Plain Linux namespaces: by unshare, Bubblewrap, a bare chroot, each way to mount an image."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from parity.core.commands import Availability, answer_of, is_installed, no_fuse
-from parity.runtimes.model import Arm, Launch, Look, absent, no_root, probed
+from parity.runtimes.model import HOSTS, Arm, Launch, Look, absent, no_root, probed
 
 # Assembles the root file system inside the new namespaces; its words come as arguments,
 # never as part of the script. /dev and /sys are the host's, /proc is that of the new
@@ -55,6 +55,33 @@ class Namespaces(Arm):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         apart = ("--map-root-user", "--mount", "--pid", "--fork", "--kill-child")
         return ["unshare", *apart, *_entered(launch.location, launch, inner)]
+
+
+@dataclass(frozen=True)
+class Bubblewrap(Arm):
+    """`bwrap` in a user namespace; processes are the host's, so that ranks see each other."""
+
+    name: str = "bubblewrap"
+    runtime: str = "bubblewrap"
+    look = Look("#882255", "p")
+    title: str = "Bubblewrap"
+    image_format: str = "directory"
+    isolates: tuple[str, ...] = ("mnt", "user")
+    packages = ("bubblewrap", "umoci")
+
+    def probe(self) -> Availability:
+        return probed("bwrap", "apt-get install bubblewrap", no_user_namespaces)
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        scratch = str(launch.scratch)
+        binds = [word for path in (HOSTS, *launch.binds) for word in ("--ro-bind", path, path)]
+        return [
+            *("bwrap", "--unshare-user", "--ro-bind", launch.location, "/"),
+            *("--dev-bind", "/dev", "/dev", "--ro-bind", "/sys", "/sys"),
+            # One that is made anew needs processes that are numbered anew.
+            *("--bind", "/proc", "/proc", "--bind", scratch, scratch),
+            *(*map(str, binds), "--", *inner),
+        ]
 
 
 @dataclass(frozen=True)
@@ -152,6 +179,7 @@ class Mount(Arm):
 
 ARMS = (
     Namespaces(),
+    Bubblewrap(),
     Chroot("chroot-a", "Chroot A"),
     Chroot("chroot-b", "Chroot B"),
     Mount("mount-directory", "Directory (bind)", "directory", "directory"),
