@@ -2,29 +2,20 @@
 
 from pathlib import Path
 
-import pytest
-
 from parity.core.commands import Availability
 from parity.runtimes import arms, derived, every_arm
 from parity.runtimes.model import HOST_MPI, LINK_SETS, OWN, SHARED
 
 SHOWN = (Path("/opt/parity/tree"), Path("/opt/parity/debian12"))
-CONTAINERS = [name for name, arm in arms().items() if arm.image_format]
 
 
-@pytest.mark.parametrize("name", CONTAINERS)
-def test_every_container_arm_comes_with_every_link_set(name: str) -> None:
-    own, tree, mpi = (every_arm()[f"{name}{end}"] for end in ("", "-shared-tree", "-host-mpi"))
-    assert (own.link_set, tree.link_set, mpi.link_set) == (OWN, SHARED, HOST_MPI) == LINK_SETS
-    for arm in (tree, mpi):
-        assert arm.runtime == own.runtime
-        assert arm.isolates == own.isolates
-        assert arm.image_format == own.image_format
-        assert not arm.is_native
-    assert tree.title == f"{own.title} (native tree)"
-
-
-def test_what_runs_outside_of_images_has_no_link_sets() -> None:
+def test_every_container_arm_and_no_other_comes_with_every_link_set() -> None:
+    for name in (name for name, arm in arms().items() if arm.image_format):
+        own, tree, mpi = (every_arm()[f"{name}{end}"] for end in ("", "-shared-tree", "-host-mpi"))
+        assert (own.link_set, tree.link_set, mpi.link_set) == (OWN, SHARED, HOST_MPI) == LINK_SETS
+        for attribute in ("runtime", "isolates", "image_format"):
+            assert len({getattr(arm, attribute) for arm in (own, tree, mpi)}) == 1
+        assert not tree.is_native and tree.title == f"{own.title} (native tree)"
     outside = [name for name, arm in arms().items() if not arm.image_format]
     assert not [name for name in every_arm() for o in outside if name.startswith(f"{o}-shared")]
 
