@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from parity.claims import registration
+from parity.claims import verdicts as documents
+from parity.claims.cells import load_judged
 from parity.claims.register import Register, declared, load_register, load_users_claims
 from parity.plan.plan import read_plan
+from parity.records.dataset import archived, refuse_copies
 
 
 def judge(
@@ -26,28 +29,21 @@ def judge(
         beside: plans of the other datasets of the same system.
         folder: where the verdicts go.
     """
-    from parity.claims.cells import load_judged
-    from parity.claims.verdicts import judge as judge_all
-    from parity.records.dataset import archived, refuse_copies
-
     registers = _registers(claims, published, own, [plan, *beside])
     registration.refuse_shared_ids(registers)
     judged, *others = (path.parent for path in (plan, *beside))
     refuse_copies([judged, *others])
     loaded = {each: load_judged(each) for each in sorted({judged, *others})}
     alike = [data for data in loaded.values() if data.is_of_same_system(loaded[judged])]
-    name, source = loaded[judged].dataset.name, judged.parent
-    if source.name == "archive" and (system := archived(source)[judged.name][0]):
-        name = f"archive/{system}"
-    register = registers[1] if own else registers[0]
-    judgement = judge_all(register, alike, registration.load(registered), name)
-    judgement.write(folder)
+    is_archived = judged.parent.name == "archive"
+    system = archived(judged.parent)[judged.name][0] if is_archived else ""
+    name = f"archive/{system}" if system else loaded[judged].dataset.name
+    register, known = registers[1 if own else 0], registration.load(registered)
+    documents.judge(register, alike, known, name).write(folder)
 
 
 def expect(verdicts: Path, known: Path, accept: Path | None = None) -> None:
     """Fail if a verdict is not the one that is expected, or expect those given from now on."""
-    from parity.claims import verdicts as documents
-
     judged = documents.Judgement.read(verdicts.parent).verdicts
     before, dataset = documents.load_expected(known), judged["judged"].iloc[0]
     if accept:
@@ -68,10 +64,9 @@ def register(
         # Used from another folder: the project's own registrations stay as they are.
         registered.parent.mkdir(exist_ok=True)
         shutil.copyfile(known, registered)
-    current = registration.wanted(registers, plans)
-    rows = registration.missing(
-        registration.load(registered), current, datetime.now(UTC).isoformat(timespec="seconds")
-    )
+    current, now = registration.wanted(registers, plans), datetime.now(UTC)
+    moment = now.isoformat(timespec="seconds")
+    rows = registration.missing(registration.load(registered), current, moment)
     registration.append(registered, rows)
     print(f"{registered}: {len(rows)} of {len(current)} claims and plans registered anew")
 

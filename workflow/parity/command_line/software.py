@@ -11,30 +11,35 @@ from pathlib import Path
 from typing import Any
 
 from parity.core.documents import read_document, write_document
+from parity.software import build
 from parity.software import images as records
-from parity.software.images import ImageRecord, made_or_reason, place_of
+from parity.software import install as installation
+from parity.software.foreign_image import take_foreign
+from parity.software.images import ImageRecord, made_or_reason, maker_of, place_of
+from parity.software.native import build_native, check_lock, make_lock
+from parity.software.spack import chosen_spack, gather_sources, release_of
+from parity.software.toolchain import (
+    LOCKED,
+    check_compilers,
+    composed_manifest,
+    installed_packages,
+)
 
 
 def install(
     toolchain: str | None = None, system: Path | None = None, keep_libraries: bool = False
 ) -> None:
     """As root, install and start what the study can use; else say what is missing."""
-    from parity.software import install
-
-    install.install(toolchain, system or install.SYSTEM, keep_libraries)
+    installation.install(toolchain, system or installation.SYSTEM, keep_libraries)
 
 
 def probe() -> None:
     """Print which runtimes and benchmarks are here, and what to do about those that are not."""
-    from parity.software.install import probe_lines
-
-    print("\n".join(probe_lines()))
+    print("\n".join(installation.probe_lines()))
 
 
 def bootstrap_base(record: Path, log: Path, base_image: str, folder: str | None) -> None:
     """Make the base image from Debian's packages, or take it from a registry by digest."""
-    from parity.software import build
-
     if base_image != "bootstrap":
         write_document(record, build.registry_base(base_image))
         return
@@ -46,8 +51,6 @@ def take_image(
     image: str, hosts: Path, foreign: Path, record: Path, log: Path, folder: str | None
 ) -> None:
     """Take an image that somebody else made, with what every run needs of one."""
-    from parity.software.foreign_image import take_foreign
-
     taken, made = take_foreign(image, hosts, place_of(record, folder, "oci"), log)
     write_document(foreign, taken)
     write_document(record, made)
@@ -67,22 +70,16 @@ def build_image(
     folder: str | None,
 ) -> None:
     """Build the image with every benchmark that is installed or compiled natively."""
-    from parity.software import build
-    from parity.software.spack import chosen_spack
-
-    containers = containers.resolve()
+    files = containers.resolve()
     with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
         if sources:
             toolchain, spack = chosen_spack(site, jobs, log)
-            context = build.spack_context(
-                containers, packages, toolchain, spack, sources, Path(temporary)
-            )
+            context = build.spack_context(files, packages, toolchain, spack, sources, place)
         elif compiled:
-            context = build.compiled_context(
-                containers, packages, compiled, compiler, Path(temporary)
-            )
+            context = build.compiled_context(files, packages, compiled, compiler, place)
         else:
-            context = build.system_context(containers, packages)
+            context = build.system_context(files, packages)
         parent = read_document(base, ImageRecord)
         make = partial(build.build_image, parent, context, place_of(record, folder, "oci"), log)
         empty = ImageRecord("oci", parent="base", parent_digest=parent.digest)
@@ -91,8 +88,6 @@ def build_image(
 
 def unpack_image(oci: Path, record: Path, log: Path, folder: str | None) -> None:
     """Unpack the image into a directory."""
-    from parity.software import build
-
     image, place = read_document(oci, ImageRecord), place_of(record, folder, "directory")
     unpack = partial(build.unpack_image, image, place, rootless=os.getuid() != 0, log=log)
     empty = ImageRecord("directory", parent="oci", parent_digest=image.digest)
@@ -103,15 +98,12 @@ def convert_image(
     format: str, oci: Path, directory: Path | None, record: Path, log: Path, folder: str | None
 ) -> None:
     """Convert the image into the format of one runtime."""
-    from parity.software.build import make_format
-    from parity.software.images import maker_of
-
     arm, place = maker_of(format), place_of(record, folder, f"image.{format}")
     # Nothing is at this place for a format that is not made from it.
     unpacked = ImageRecord("directory", location=str(place.with_name("directory")))
     if directory:
         unpacked = read_document(directory, ImageRecord)
-    make = partial(make_format, arm, read_document(oci, ImageRecord), unpacked, place)
+    make = partial(build.make_format, arm, read_document(oci, ImageRecord), unpacked, place)
     write_document(record, made_or_reason(make, ImageRecord(format, parent=arm.made_from), log))
 
 
@@ -130,19 +122,12 @@ def images(formats: list[Path], images: Path, table: Path) -> None:
 
 def lock(site: Mapping[str, Any], manifest: str, jobs: int, log: Path) -> None:
     """Let Spack decide anew what spack.yaml means."""
-    from parity.software.native import make_lock
-    from parity.software.spack import chosen_spack
-
     toolchain, spack = chosen_spack(site, jobs, log)
     make_lock(spack, toolchain, manifest, log)
 
 
 def image_sources(site: Mapping[str, Any], jobs: int, sources: Path, log: Path) -> None:
     """Check the toolchain, and gather the sources that its image is built from."""
-    from parity.software.native import check_lock
-    from parity.software.spack import chosen_spack, gather_sources
-    from parity.software.toolchain import check_compilers, installed_packages
-
     toolchain, spack = chosen_spack(site, jobs, log)
     check_lock(toolchain)
     check_compilers(toolchain.manifest, toolchain)
@@ -154,10 +139,6 @@ def native(
     site: Mapping[str, Any], builds: Mapping[str, Any], jobs: int, record: Path, log: Path
 ) -> None:
     """Lock the environment at its first use, install it, and record every program's identity."""
-    from parity.software.native import build_native
-    from parity.software.spack import chosen_spack, release_of
-    from parity.software.toolchain import LOCKED, composed_manifest
-
     toolchain, spack = chosen_spack(site, jobs, log)
     manifest = composed_manifest(toolchain, builds, release_of(spack.version))
     build_native(spack, toolchain, manifest, record, log)
