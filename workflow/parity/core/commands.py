@@ -19,10 +19,7 @@ _LINES_SHOWN = 20
 class Availability:
     """Whether something can be used here and now, as a probe answers.
 
-    Attributes:
-        version: what it says of itself, empty when it is absent.
-        reason: why it is not available, for the ledger; empty when it is.
-        remedy: what the user can do about it, such as a package to install.
+    If so, with the version that it says; else the reason, for the ledger, and what to do about it.
     """
 
     available: bool
@@ -52,7 +49,6 @@ def output_of(
     """Run a command to its end and return its standard output.
 
     Args:
-        argv: the command line; no shell reads it.
         environment: variables on top of our own.
         inherited: names of our own that it sees; all of them if not given.
         log: file that the command line and both streams are appended to.

@@ -55,7 +55,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
         raise UserError(what, where=where, action=RESTORE) from None
 
 
-def as_document(content: Any, kind: type[D], where: str) -> D:
+def as_document(content: Any, kind: type[D], where: str, action: str = RESTORE) -> D:
     """Plain content as a document of that class; raises UserError with file and key."""
     try:
         return msgspec.convert(content, kind)
@@ -64,7 +64,7 @@ def as_document(content: Any, kind: type[D], where: str) -> D:
         key = match["key"].lstrip(".") if match else ""
         what = f"this is no {_name_of(kind)}: {_PLACE.sub('', str(error))}"
         place = f"{where}: {key}" if key else where
-        raise UserError(what, where=place, action=RESTORE) from None
+        raise UserError(what, where=place, action=action) from None
 
 
 def read_text(path: Path) -> str:
@@ -106,7 +106,7 @@ def _refuse_control_characters(content: Any, where: str) -> None:
 
 def _name_of(kind: type) -> str:
     """A class's name as people say it: `block record`."""
-    return re.sub(r"(?<=.)(?=[A-Z])", " ", kind.__name__).lower()
+    return re.sub(r"(?<=.)(?=[A-Z])", " ", kind.__name__.lstrip("_")).lower()
 
 
 def said_from_2_on(content: Mapping[str, Any]) -> Any:
@@ -126,8 +126,7 @@ class Format(Generic[D]):
         upgrades: what turns a content of each version, from 1, into one of the next.
         shape: the version that a content has; some of the oldest do not say it rightly.
         file: its name in a folder, where it always has the same.
-        printed: whether all of its texts are people's and printed, so that none may have a
-            control character; what programs said is spelt out where it is printed.
+        printed: whether its texts are people's and printed, and none may have a control character.
     """
 
     kind: type[D]

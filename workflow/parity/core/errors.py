@@ -35,11 +35,8 @@ def spelt_out(text: str) -> str:
 class UserError(Exception):
     """A mistake that the user can mend; it is shown without a traceback.
 
-    Args:
-        what: what is wrong, in one sentence.
-        where: file and key, such as ``config/studies/x.yaml: scales.smoke.blocks``.
-        allowed: what would be accepted.
-        action: what to do about it.
+    Says what is wrong, in one sentence; where, such as `config/studies/x.yaml: scales.smoke`; what
+    would be accepted; and what to do.
     """
 
     def __init__(self, what: str, *, where: str = "", allowed: str = "", action: str = "") -> None:
@@ -61,9 +58,9 @@ class UserError(Exception):
 def shown_to_the_user(status: int = 1) -> Iterator[None]:
     """Print a UserError, or that a disk is full, as a message alone; exit with `status`.
 
-    What an output cannot show, as with PYTHONIOENCODING=latin-1, is shown as `?`. Ctrl-C and a
-    reader that has read enough (`| head`) end it with the status that a shell gives them.
+    Ctrl-C and a reader that has read enough (`| head`) end it with a shell's status for them.
     """
+    # What an output cannot show, as with PYTHONIOENCODING=latin-1, is shown as `?`.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     problem: UserError | str

@@ -158,8 +158,7 @@ def read_rows(
         most: how many bytes the file may have.
 
     Raises:
-        UserError: the file cannot be read as text, has other columns, or a row with more or
-            fewer cells, with a control character or a quote that is not closed; with the row.
+        UserError: the file is no such table; with the line of the row.
     """
     reader = csv.reader(io.StringIO(read_input(path, most), newline=""), strict=True)
     rows: list[dict[str, str]] = []

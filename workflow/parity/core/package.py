@@ -30,10 +30,7 @@ LAYERS = (
 
 
 def modules_with(package: ModuleType, attribute: str) -> list[Any]:
-    """The value of `attribute` of every module of a package that has it, by module name.
-
-    An extension's folder of the package's name counts as part of it.
-    """
+    """Values of `attribute` of a package's and its extensions' modules, in their names' order."""
     return _values([package.__name__, *_rooms(package)], attribute)
 
 
@@ -57,10 +54,8 @@ def _values(packages: Iterable[str], attribute: str) -> list[Any]:
 
 @cache
 def code_of(package: str, root: Path = PACKAGE) -> str:
-    """SHA-256 over a package, those below it, what extensions add to them, and its commands.
-
-    Snakemake does not see what a command runs; rules carry this as a parameter.
-    """
+    """SHA-256 over a package, those below it, what extensions add to them, and its commands."""
+    # Snakemake does not see what a command runs; rules carry this as a parameter.
     files = [root / f"command_line/{package}.py", *root.glob("extensions/*.py")]
     for name in LAYERS[: LAYERS.index(package) + 1]:
         for folder in (root / name, *root.glob(f"extensions/*/{name}")):

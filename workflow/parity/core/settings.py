@@ -50,14 +50,10 @@ def _refused(problem: str, at: Any) -> yaml.MarkedYAMLError:
 
 
 def _value(node: yaml.Node, known: dict[int, tuple[Any, int] | None]) -> tuple[Any, int]:
-    """The value of a YAML node, and how many are in it; refuses what YAML or Python would take.
+    """The value of a YAML node and how many are in it; `known` by node, None while it is read.
 
-    A key given twice, of which YAML keeps the last one; numbers that are not finite or beyond
-    64 bits; control characters; a tag that the text does not fit; ten lines of aliases that
-    stand for more than any memory holds.
-
-    Args:
-        known: by node, what was found of it; None while it is read.
+    Refuses what YAML or Python would take: a key given twice; numbers that are not finite or
+    beyond 64 bits; control characters; a tag that does not fit; aliases for more than memory holds.
     """
     if id(node) in known:
         if (value := known[id(node)]) is None:
@@ -124,12 +120,7 @@ def _refuse_deep(text: str) -> None:
 
 
 def load_yaml(path: Path | str) -> Any:
-    """The content of a YAML file.
-
-    Raises:
-        UserError: the file is missing, unreadable, too large, not UTF-8, not YAML, or has a
-            number that is not finite; with line and column.
-    """
+    """The content of a YAML file; raises UserError, with line and column, where it has none."""
     path = Path(path)
     text = read_input(path)
     try:
@@ -195,7 +186,7 @@ def check(document: Any, rules: dict[str, Any], where: str) -> None:
     """Check a document against a JSON schema.
 
     Raises:
-        UserError: the violation that says most, with the key's path and what is allowed there.
+        UserError: with the violation that says most, the key's path and what is allowed there.
     """
     errors = _Validator(rules).iter_errors(document)
     error = jsonschema.exceptions.best_match(islice(errors, MOST_COMPARED))
@@ -238,11 +229,7 @@ def _explain(error: ValidationError) -> tuple[str, str]:
 
 
 def toolchains_of(path: Path | str) -> dict[str, Any]:
-    """The toolchains of the system file at `path`, and those of the file that it names.
-
-    Raises:
-        UserError: the file that it names has none of its own.
-    """
+    """Toolchains of a system's file and of the file that it names; UserError if that has none."""
     document = load_checked(path, "system")
     own: dict[str, Any] = document.get("toolchains", {})
     if not (named := document.get("toolchains_of")):

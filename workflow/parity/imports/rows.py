@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-import msgspec
-
 from parity.benchmarks.reading import death_in
+from parity.core.documents import as_document
 from parity.core.errors import CONTROL, UserError, shown
 from parity.core.files import read_input, refuse_name
 
@@ -144,17 +143,12 @@ def report_of(path: Path, kind: type[D]) -> D:
         UserError: it is not JSON, or lacks what every such report has; with its place.
     """
     try:
-        content: Any = json.loads(text_of(path))
-        return msgspec.convert(content, kind)
-    except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `")
-        raise UserError(
-            f"this is no report of this form: {problem}",
-            where=f"{path}: {place.strip('`$.')}" if place else str(path),
-            action="export it anew, or give the numbers as a table (CSV)",
-        ) from None
+        content = json.loads(text_of(path))
     except (ValueError, RecursionError) as error:
         raise UserError(f"this is not JSON: {error}", where=str(path)) from None
+    return as_document(
+        content, kind, str(path), "export it anew, or give the numbers as a table (CSV)"
+    )
 
 
 def number_of(value: object) -> float | None:
