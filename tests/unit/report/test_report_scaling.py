@@ -86,23 +86,19 @@ def test_a_planted_cost_is_seen_where_it_was_planted(view: View, each: int) -> N
     assert docker[4].n == 12
 
 
-def test_performance_is_relative_to_the_reference_at_the_same_case(view: View) -> None:
-    reference = view.values("hpcc-4x8", "hpl")["native-a"]
-    values = np.array(view.values("hpcc-4x8", "hpl")["docker"])
-    expected = 100 * values / np.median(reference)
-    docker = curve(view, 2, "docker")[4]
-    assert (docker.low, docker.high) == pytest.approx((expected.min(), expected.max()))
-    assert curve(view, 1, "native-a")[1].y == pytest.approx(100)
-
-
-def test_of_a_time_less_is_faster(view: View) -> None:
-    latency = Quantity("latency", "latency", "s", "lower")
-    cases = Series("", {2: "netpipe-2x2-tcp"})
-    (point,) = along.curve(view, cases, latency, "docker").itertuples()
-    reference = view.median("netpipe-2x2-tcp", "latency", "native-a")
-    values = np.array(view.values("netpipe-2x2-tcp", "latency")["docker"])
-    assert reference and point.y == pytest.approx(100 * reference / np.median(values))
-    assert point.high == pytest.approx(100 * reference / values.min())
+@pytest.mark.parametrize(("case", "quantity", "power"), [
+    ("hpcc-4x8", SPEC.quantities[0], 1),
+    ("netpipe-2x2-tcp", Quantity("latency", "latency", "s", "lower"), -1),
+])  # fmt: skip
+def test_performance_is_relative_to_the_reference_at_the_same_case(
+    view: View, case: str, quantity: Quantity, power: int
+) -> None:
+    (point,) = along.curve(view, Series("", {4: case}), quantity, "docker").itertuples()
+    values = np.array(view.values(case, quantity.metric)["docker"])
+    median = view.median(case, quantity.metric, "native-a")
+    expected = sorted(100 * (values / median) ** power)  # of a time less is faster
+    assert (point.low, point.high) == pytest.approx((expected[0], expected[-1]))
+    assert point.y == pytest.approx(np.median(expected))
 
 
 def test_what_is_missing_is_said_in_its_place(view: View, figure: Figure) -> None:
