@@ -8,17 +8,19 @@ import re
 import shlex
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from parity.benchmarks.own_program import check_pattern
+from parity.benchmarks.own_program import check_pattern, compiled, matches
 from parity.command_line.main import refuse_out_of_range
 from parity.core.errors import UserError
 from parity.core.files import refuse_name
 from parity.diagnose.answer import ANSWER, concluded
-from parity.diagnose.steps import CONTAINER, TRUE, Ladder, ladder_of
+from parity.diagnose.steps import CONTAINER, TRUE, Ladder, Step, ladder_of
 from parity.diagnose.study import NATIVE, Line, measure, study_of, table_of
-from parity.diagnose.surroundings import SURROUNDINGS, document, look
+from parity.diagnose.surroundings import SURROUNDINGS, document, look, read
 from parity.runtimes.ladder import MECHANISMS
 
 _UTILITIES = "util-linux"
@@ -28,6 +30,7 @@ _NEEDED = {"bwrap": MECHANISMS["mount"].packages[0], "taskset": _UTILITIES, "prl
 def diagnose(
     *program: str,
     container: str,
+    launcher: str = "",
     minutes: float = 5,
     margin: float = 3,
     pattern: str = "",
@@ -41,6 +44,7 @@ def diagnose(
     Args:
         program: the program and its words, after --
         container: the words in front of the program that run it in your container, in quotes
+        launcher: words in front of both sides, such as 'mpirun -n 2', in quotes
         minutes: how long to measure
         margin: what counts as none, in percent
         pattern: reads the program's own time, in one group
@@ -50,12 +54,12 @@ def diagnose(
     Raises:
         UserError: a program is missing or fails, or the folder is there already.
     """
-    outer = shlex.split(container)
+    outer, first = shlex.split(container), shlex.split(launcher)
     if not outer:
         raise UserError("no words are given", where="--container", action="podman run --rm …")
     refuse_out_of_range(margin=(margin, 100), minutes=(minutes, 100_000))
     try:
-        " ".join([*outer, *program]).encode()
+        " ".join([*outer, *first, *program]).encode()
     except UnicodeEncodeError:
         raise UserError("a word is no UTF-8 text", where="--container, program") from None
     if pattern:
@@ -71,21 +75,22 @@ def diagnose(
     refuse_name(name, "--name")
     folder = Path.cwd() / f"parity-diagnose-{name}"
     try:
-        folder.mkdir()
+        # The container's own words may hold a secret, and its files are not for everybody.
+        folder.mkdir(mode=0o700)
     except FileExistsError:
         raise UserError(f"{folder.name} is there already", action="give another --name") from None
     try:
-        ladder, own = _looked_at(outer, program, folder)
+        ladder, own = _looked_at(first, outer, program, folder, pattern)
     except UserError:
         # Nothing was measured, and the next try takes the same name.
         shutil.rmtree(folder)
         raise
     group = folder.name
-    lines = [Line(NATIVE[0], program, [TRUE])]
+    lines = [Line(NATIVE[0], [*first, *program], [*first, TRUE])]
     for step in ladder.steps:
-        words = step.setting.words(group, program, own)
-        lines.append(Line(step.title, words, step.setting.start(group)))
-    lines.append(Line(CONTAINER, [*outer, *program], [*outer, TRUE]))
+        words, start = step.setting.words(group, program, own), step.setting.start(group)
+        lines.append(Line(step.title, [*first, *words], [*first, *start]))
+    lines.append(Line(CONTAINER, [*first, *outer, *program], [*first, *outer, TRUE]))
     study = study_of(str(Path(path).absolute()), lines, margin, minutes, pattern, better)
     dataset = measure(study, folder / "runs")
     (folder / "table.csv").write_text(table_of(dataset), encoding="utf-8")
@@ -96,20 +101,47 @@ def diagnose(
 
 
 def _looked_at(
-    container: Sequence[str], program: Sequence[str], folder: Path
+    launcher: Sequence[str],
+    container: Sequence[str],
+    program: Sequence[str],
+    folder: Path,
+    pattern: str,
 ) -> tuple[Ladder, Sequence[str]]:
     """The ladder between both sides, and the native process's own words."""
-    code, native_code = folder / "code", folder / "native"
-    code.mkdir()
-    native_code.mkdir()
-    native = look(program, program, native_code)
-    shutil.rmtree(native_code)
-    inside = look([*container, *program], program, code, may_fail=True)
-    for path in code.glob("filter-*"):
-        path.rename(folder / path.name)
+    aside = folder / "aside"
+    native, said = look([*launcher, *program], program, aside)
+    _refuse_ambiguous(pattern, said, "the program by itself")
+    front = len(native.command) - len(program)
+    words = [*launcher, *container, *program]
+    inside, said = look(words, program, folder, in_front=front, may_fail=True, copy_image=True)
+    _refuse_ambiguous(pattern, said, "the program in its container")
     sides = {"native": document(native), "container": document(inside)}
     (folder / SURROUNDINGS).write_text(json.dumps(sides, indent=1), encoding="utf-8")
-    ladder = ladder_of(native, inside, folder)
+    ladder = ladder_of(native, inside, folder, read(os.getpid()), launched=bool(launcher))
     # Their values may be secrets, which no file is to hold: steps take them from our variables.
     os.environ.update(ladder.secrets)
-    return ladder, native.command
+    steps, left_out = list[Step](), list(ladder.left_out)
+    for step in ladder.steps:
+        missing = frozenset[str]()
+        if step.loads:
+            words = [*launcher, *step.setting.words(folder.name, program, native.command)]
+            # One that fails is a row that says so.
+            with suppress(UserError):
+                seen, _ = look(words, step.setting.run(program, native.command), aside)
+                missing = step.loads - set(seen.files.values())
+        if missing:
+            left_out.append(f"{step.title}: {step.native} → {step.container} (was not loaded)")
+        else:
+            steps.append(step)
+    shutil.rmtree(aside)
+    return replace(ladder, steps=tuple(steps), left_out=tuple(left_out)), native.command
+
+
+def _refuse_ambiguous(pattern: str, output: str, where: str) -> None:
+    if pattern and (count := len(matches(compiled(pattern, 1, "--pattern"), output))) > 1:
+        raise UserError(
+            f"{count} lines match the pattern",
+            where=f"what {where} wrote",
+            allowed="one",
+            action="a launcher that starts it more than once goes into --launcher, for both sides",
+        )

@@ -155,12 +155,15 @@ def _table(rungs: Sequence[Rung], causes: Sequence[str], ladder: Ladder) -> Iter
         ratio, increment = _interval(rung.ratio), _interval(rung.increment)
         if rung.fails:
             ratio, increment = "fails", ""
-        mark = "  ←" if rung.title in causes else ""
-        yield f"{rung.title:<24} {ratio:<20} {increment:<21} {rung.ratio.blocks:>3}{mark}"
+        mark, title = "  ←" if rung.title in causes else "", rung.title
+        if len(title) > 24:
+            yield from _wrapped(title)
+            title = ""
+        yield f"{title:<24} {ratio:<20} {increment:<21} {rung.ratio.blocks:>3}{mark}"
         if rung.fails:
             yield from _wrapped(rung.fails, "    ")
         if rung.title in sides:
-            yield from _wrapped(" → ".join(map(_short, sides[rung.title])), "    ")
+            yield from _wrapped(" → ".join(sides[rung.title]), "    ")
 
 
 def _interval(decision: Decision) -> str:
@@ -171,10 +174,6 @@ def _interval(decision: Decision) -> str:
 def _number(value: float) -> str:
     """Five characters, as long as there are no more than three before the point."""
     return f"{value:.{3 if value < 10 else 2 if value < 100 else 1}f}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 150 else f"{text[:147]}…"
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:

@@ -1,28 +1,39 @@
 """The steps from the bare program to its container: each adds one difference that was seen.
 
 A step is a command line of this machine's own: a control group, `taskset`, `prlimit`, `env`,
-bubblewrap's namespaces, mounts and filters, and the image's libraries by the image's own loader. So
-what a step costs is what the difference costs, and no engine is needed to make it.
+bubblewrap's namespaces, mounts, capabilities and filters, the image's libraries by the image's own
+loader, and the image itself as the root. So what a step costs is what the difference costs, and no
+engine is needed to make it.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from parity.diagnose.surroundings import FILTER, Surroundings
+from parity.core.commands import is_installed, no_fuse
+from parity.diagnose.surroundings import CODE, FILTER, IMAGE, Surroundings
 from parity.runtimes.ladder import CONTROL_GROUP, MECHANISMS
 from parity.runtimes.limits import CpuLimit, control_group_version, control_group_words
+from parity.runtimes.namespaces import mounted
 
 CONTAINER = "the container itself"
 TRUE = "/bin/true"
 # Our own variables, whose values are those of the container.
 _SECRET = "PARITY_VARIABLE_{}"
+# With these programs and their libraries compute: each is a step of its own.
+_MATTERS = re.compile(
+    r"(LD_|GLIBC_|MALLOC_|OMP_|GOMP_|KMP_|MKL_|OPENBLAS_|BLIS_|OMPI_|PMIX_|PRTE_|UCX_|FI_|I_MPI_"
+    r"|MPICH_|MV2_|PSM|NCCL_|CUDA_|HIP_|ROCR_|PYTHON(PATH|HOME|HASHSEED|MALLOC)|JAVA|GO(GC|MAXPROCS)|TMPDIR$|HOME$|PATH$|LC_|LANG)"
+)
+_PRELOAD = "LD_PRELOAD"
 # A shell opens files by numbers of one digit, and these are those that it leaves free.
 _MOST_FILTERS = 3
 # <linux/prctl.h>: what a process says of huge pages its children and their programs keep.
@@ -31,10 +42,27 @@ _HUGE_PAGES = f"""import ctypes, os, sys
 ctypes.CDLL(None).prctl({_PR_SET_THP_DISABLE}, int(sys.argv[1]), 0, 0, 0)
 os.execvp(sys.argv[2], sys.argv[2:])"""
 # The C library's parts belong to one loader, and are taken from one image together.
-_LOADER = "ld-linux"
-_C_LIBRARY = ("ld-", "libc.so", "libc-", "libm.so", "libm-", "libpthread", "libdl", "librt")
+_LOADER = re.compile(r"ld(-[\w.-]+|64)?\.so(\.\d+)*")
+_C_LIBRARY = re.compile(rf"{_LOADER.pattern}|lib(c|m|pthread|dl|rt)[.-].*")
 _OPTIONS = {kind: MECHANISMS[kind].words for kind in ("pid", "ipc", "net", "user")}
 _OPTIONS["uts"] = ("--unshare-uts",)
+# <linux/capability.h>, from bit 0.
+_CAPABILITIES = re.findall(
+    r"\w+",
+    """CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
+LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE
+SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME
+SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG
+WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE""",
+)
+# By the type of a container's root, how the same files are mounted here.
+_ROOTS = {
+    "overlay": "overlay",
+    "squashfs": "squashfs",
+    "fuse.squashfuse": "squashfuse",
+    "fuse.squashfuse_ll": "squashfuse_ll",
+    "fuse.fuse-overlayfs": "fuse-overlayfs",
+}
 
 
 @dataclass(frozen=True)
@@ -44,10 +72,14 @@ class Setting:
     Attributes:
         nice: added to this machine's own.
         huge_pages: `1` with transparent ones, `0` without; empty for as it is.
-        variables: words of `env`.
+        variables: by name that of ours which has its value; None for one that is taken away.
+        capabilities: those that are dropped.
         filters: numbers of the container's filters that are loaded, from `folder`.
         libraries: folder whose files come before this machine's libraries; empty for none.
         program: file that is run in the place of the program's; empty for its own.
+        root: how the copy of the image is mounted as the root; empty for this machine's own.
+        mounts: this machine's folders in that root, by where they are there.
+        inside: the folder in which the program runs there.
     """
 
     folder: Path
@@ -55,13 +87,17 @@ class Setting:
     nice: int = 0
     huge_pages: str = ""
     quota: tuple[int, int] | None = None
-    limits: Mapping[str, str] | None = None
-    variables: tuple[str, ...] = ()
+    limits: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str | None] = field(default_factory=dict)
     namespaces: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
     shared_memory: int = 0
     filters: tuple[int, ...] = ()
     libraries: str = ""
     program: str = ""
+    root: str = ""
+    mounts: Mapping[str, str] = field(default_factory=dict)
+    inside: str = "/"
 
     def words(self, name: str, program: Sequence[str], own: Sequence[str]) -> list[str]:
         """The command line that runs a program in this setting.
@@ -83,27 +119,52 @@ class Setting:
             words += [sys.executable, "-c", _HUGE_PAGES, str(int(self.huge_pages == "0"))]
         if self.limits:
             words += ["prlimit", *(f"--{kind}={value}" for kind, value in self.limits.items())]
-        if self.variables:
-            words += ["env", *self.variables]
-        words += self._bubblewrap()
-        if not self.libraries:
-            return [*words, self.program or program[0], *program[1:]]
+        if self.root:
+            image = self.folder / (f"{IMAGE}.squashfs" if "squash" in self.root else IMAGE)
+            words += ["unshare", "--mount", *mounted(self.root, str(image), self.folder / "root")]
+        words += [*self._environment(), *self._bubblewrap()]
+        return [*words, *self.run(program, own)]
+
+    def run(self, program: Sequence[str], own: Sequence[str]) -> list[str]:
+        """The words with which the program's own process ends."""
+        if not self.libraries or self.root:
+            return [self.program or program[0], *program[1:]]
         loader = next(path for path in sorted(Path(self.libraries).iterdir()) if _is_loader(path))
         found_by = [str(loader), "--library-path", self.libraries]
-        return [*words, *found_by, self.program or own[0], *own[1:]]
+        return [*found_by, self.program or own[0], *own[1:]]
 
     def start(self, name: str) -> list[str]:
         """The same with a program that ends at once."""
         return replace(self, program="").words(name, [TRUE], [TRUE])
 
-    def _bubblewrap(self) -> list[str]:
-        if not (self.namespaces or self.shared_memory or self.filters):
+    def _environment(self) -> list[str]:
+        if not self.variables:
             return []
-        words = ["bwrap", "--dev-bind", "/", "/"]
+        added = {variable: own for variable, own in self.variables.items() if own}
+        gone = [variable for variable, own in self.variables.items() if not own]
+        words = [word for variable in (*gone, *added.values()) for word in ("-u", variable)]
+        if added:
+            # Within double quotes of `env -S`.
+            names = {re.sub(r'(["$\\])', r"\\\1", name): own for name, own in added.items()}
+            words += ["-S", " ".join(f'"{name}=${{{own}}}"' for name, own in names.items())]
+        return ["env", *words]
+
+    def _bubblewrap(self) -> list[str]:
+        parts = (self.namespaces, self.capabilities, self.shared_memory, self.filters, self.root)
+        if not any(parts):
+            return []
+        # By its path, because the container's PATH may be on.
+        words = [shutil.which("bwrap") or "bwrap", "--dev-bind", "/", "/"]
+        if self.root:
+            words = [*words[:1], "--bind", str(self.folder / "root"), "/"]
+            words += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
+            words += ["--ro-bind", "/sys", "/sys", "--chdir", self.inside]
+            words += [word for at, here in self.mounts.items() for word in ("--bind", here, at)]
         if self.shared_memory:
             size = str(self.shared_memory)
             words += ["--perms", "1777", "--size", size, "--tmpfs", "/dev/shm"]
         words += [word for kind in self.namespaces for word in _OPTIONS.get(kind, ())]
+        words += [word for name in self.capabilities for word in ("--cap-drop", f"CAP_{name}")]
         if self.filters:
             files = {9 - at: FILTER.format(number) for at, number in enumerate(self.filters)}
             words += [word for at in files for word in ("--add-seccomp-fd", str(at))]
@@ -114,22 +175,23 @@ class Setting:
 
 
 def _is_loader(path: Path) -> bool:
-    return path.name.startswith(_LOADER)
+    return bool(_LOADER.fullmatch(path.name))
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One difference, and all that is on with it.
 
     Attributes:
         title: what it is, such as `CPU binding`.
         native, container: what each side has.
+        loads: SHA-256 of the files that are in the program's memory if the step does what it says.
     """
 
     title: str
     native: str
     container: str
     setting: Setting
+    loads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -150,93 +212,128 @@ class Difference(NamedTuple):
 
     Attributes:
         obstacle: why it cannot be changed; empty if it can.
+        loads: as a step has it.
     """
 
     title: str
     native: str
     container: str
-    change: Mapping[str, Any]
+    change: Mapping[str, Any] = {}
     obstacle: str = ""
+    loads: frozenset[str] = frozenset()
 
 
-def ladder_of(native: Surroundings, container: Surroundings, folder: Path) -> Ladder:
+def ladder_of(
+    native: Surroundings,
+    container: Surroundings,
+    folder: Path,
+    given: Surroundings | None = None,
+    *,
+    launched: bool = False,
+) -> Ladder:
     """The steps from one to the other.
 
     Args:
-        folder: of what was copied out of the container: its filters, and in `code` its files.
+        folder: of what was copied out of the container: its filters, `code` and `image`.
+        given: what surrounds ourselves: what the native program has otherwise, it or its launcher
+            sets itself, and it is nothing that surrounds it.
+        launched: whether a launcher starts the program more than once.
     """
-    steps, left_out, setting = list[Step](), list[str](), Setting(folder)
-    if native.root != container.root:
-        left_out.append(f"root file system: {native.root} → {container.root}")
-    if native.memory_limit != container.memory_limit:
-        sizes = map(_size, (native.memory_limit, container.memory_limit))
-        left_out.append(f"memory limit: {' → '.join(sizes)}")
+    secrets, steps, left_out, setting = dict[str, str](), list[Step](), list[str](), Setting(folder)
     differences = [
-        *_of_process(native, container),
-        *_of_variables(native.variables, container.variables),
-        *_of_namespaces(native, container),
-        *_of_memory_and_calls(native, container, folder),
+        *_of_process(native, container, given or native, launched),
+        *_of_variables(native, container, folder, secrets),
+        *_of_kernel(native, container, folder),
         *_of_files(native, container, folder),
+        *_of_root(native, container, folder),
     ]
-    for title, before, after, change, obstacle in differences:
+    for title, before, after, change, obstacle, loads in differences:
         if obstacle:
             left_out.append(f"{title}: {before} → {after} ({obstacle})")
         else:
+            # Variables add up; of all else the last one counts.
+            change = {**change, "variables": {**setting.variables, **change.get("variables", {})}}
             setting = replace(setting, **change)
-            steps.append(Step(title, before, after, setting))
-    values = _added(native.variables, container.variables).values()
-    secrets = {_SECRET.format(at): value for at, value in enumerate(values)}
+            steps.append(Step(title, before, after, setting, loads))
     return Ladder(tuple(steps), tuple(left_out), secrets)
 
 
-def _of_process(native: Surroundings, container: Surroundings) -> Iterator[Difference]:
+def _of_process(
+    native: Surroundings, container: Surroundings, given: Surroundings, launched: bool
+) -> Iterator[Difference]:
     needs_root = "" if os.geteuid() == 0 else "needs root"
+
+    def itself(name: str) -> str:
+        is_own = getattr(native, name) != getattr(given, name)
+        return "the program or its launcher sets it itself" if is_own else ""
+
     if native.cpus != container.cpus:
-        yield Difference("CPU binding", native.cpus, container.cpus, {"cpus": container.cpus})
+        change = {"cpus": container.cpus}
+        yield Difference("CPU binding", native.cpus, container.cpus, change, itself("cpus"))
     if native.quota != container.quota:
-        sides = _quota(native), _quota(container)
+        sides = (_quota(native), _quota(container))
         obstacle = needs_root if container.quota else "this machine's own is not lifted"
+        obstacle = obstacle or "not made for each rank" * launched
         yield Difference("CPU quota", *sides, {"quota": container.quota}, obstacle)
     if more := container.nice - native.nice:
-        obstacle = needs_root if more < 0 else ""
-        sides = str(native.nice), str(container.nice)
-        yield Difference("priority (nice)", *sides, {"nice": more}, obstacle)
+        obstacle = itself("nice") or (needs_root if more < 0 else "")
+        nices = str(native.nice), str(container.nice)
+        yield Difference("priority (nice)", *nices, {"nice": more}, obstacle)
     if native.huge_pages != container.huge_pages and container.huge_pages:
+        pages = native.huge_pages, container.huge_pages
         change = {"huge_pages": container.huge_pages}
-        sides = native.huge_pages, container.huge_pages
-        yield Difference("transparent huge pages", *sides, change)
+        yield Difference("transparent huge pages", *pages, change, itself("huge_pages"))
     limits = {k: v for k, v in container.limits.items() if native.limits.get(k) != v}
     if limits:
         before = " ".join(f"{name}={native.limits.get(name, '')}" for name in limits)
         after = " ".join(f"{name}={value}" for name, value in limits.items())
-        yield Difference("resource limits", before, after, {"limits": limits})
+        yield Difference("resource limits", before, after, {"limits": limits}, itself("limits"))
+    if native.memory_limit != container.memory_limit:
+        sizes = _size(native.memory_limit), _size(container.memory_limit)
+        yield Difference("memory limit", *sizes, {}, "not made")
+    if native.most_processes != container.most_processes:
+        counts = str(native.most_processes or "none"), str(container.most_processes or "none")
+        yield Difference("limit of processes", *counts, {}, "not made")
+    if native.user != container.user:
+        yield Difference("user", native.user, container.user, obstacle="not made")
 
 
-def _of_variables(native: Mapping[str, str], container: Mapping[str, str]) -> Iterator[Difference]:
-    """Told by their names alone: a value may be a secret, and is taken from another variable."""
-    added = _added(native, container)
-    gone = sorted(native.keys() - container.keys())
-    if not (added or gone):
-        return
-    ours = [_SECRET.format(at) for at in range(len(added))]
-    words = [word for name in (*gone, *ours) for word in ("-u", name)]
-    if added:
-        # Within double quotes of `env -S`.
-        names = [re.sub(r'(["$\\])', r"\\\1", name) for name in added]
-        pairs = zip(names, ours, strict=True)
-        words += ["-S", " ".join(f'"{name}=${{{own}}}"' for name, own in pairs)]
-    before = " ".join(sorted({*added, *gone} & native.keys())) or "none"
-    after = " ".join(added) or "none"
-    yield Difference("environment", before, after, {"variables": tuple(words)})
+def _of_variables(
+    native: Surroundings, container: Surroundings, folder: Path, secrets: dict[str, str]
+) -> Iterator[Difference]:
+    """A step for each that matters, and one for all others.
+
+    They are told by their names alone: a value may be a secret, and is taken from another variable.
+    """
+    ours, theirs = native.variables, container.variables
+    differ = sorted(n for n in ours.keys() | theirs.keys() if ours.get(n) != theirs.get(n))
+    changes = dict[str, str | None]()
+    for name in differ:
+        changes[name] = None
+        if name in theirs:
+            changes[name] = own = _SECRET.format(len(secrets))
+            secrets[own] = theirs[name]
+    loads = frozenset[str]()
+    if preload := changes.get(_PRELOAD):
+        # Its files are in the image, and their copies here.
+        paths = re.split(r"[ :]+", theirs[_PRELOAD])
+        loads = frozenset(container.files[path] for path in paths if path in container.files)
+        copies = [folder / CODE / Path(path).name for path in paths]
+        secrets[preload] = ":".join(
+            str(copy) if copy.exists() else path for copy, path in zip(copies, paths, strict=True)
+        )
+    groups = [[name] for name in differ if _MATTERS.match(name)]
+    groups.append([name for name in differ if not _MATTERS.match(name)])
+    for names in filter(None, groups):
+        title = f"environment: {names[0]}" if _MATTERS.match(names[0]) else "environment"
+        before, after = (", ".join(n for n in names if n in side) for side in (ours, theirs))
+        change = {"variables": {name: changes[name] for name in names}}
+        proof = loads if names == [_PRELOAD] else frozenset[str]()
+        yield Difference(title, before or "none", after or "none", change, loads=proof)
 
 
-def _added(native: Mapping[str, str], container: Mapping[str, str]) -> dict[str, str]:
-    """The variables that only the container has, or has otherwise, sorted by name."""
-    return {name: value for name, value in sorted(container.items()) if native.get(name) != value}
-
-
-def _of_namespaces(native: Surroundings, container: Surroundings) -> Iterator[Difference]:
-    """Mounts, processes, IPC and names together; network and users each by itself."""
+def _of_kernel(native: Surroundings, container: Surroundings, folder: Path) -> Iterator[Difference]:
+    """Namespaces (network and users each by itself), capabilities, /dev/shm, filters of calls."""
     own = [kind for kind, at in container.namespaces.items() if native.namespaces[kind] != at]
     groups = {
         "namespaces": [kind for kind in own if kind not in ("net", "user")],
@@ -250,16 +347,23 @@ def _of_namespaces(native: Surroundings, container: Surroundings) -> Iterator[Di
             have += [] if cannot else kinds
             own_ones, change = f"its own ({', '.join(kinds)})", {"namespaces": tuple(have)}
             yield Difference(title, "the host's", own_ones, change, "needs root" * cannot)
-
-
-def _of_memory_and_calls(
-    native: Surroundings, container: Surroundings, folder: Path
-) -> Iterator[Difference]:
+    if native.capabilities != container.capabilities:
+        lost, more = (
+            [name for bit, name in enumerate(_CAPABILITIES) if bits >> bit & 1]
+            for bits in (
+                native.capabilities & ~container.capabilities,
+                container.capabilities & ~native.capabilities,
+            )
+        )
+        obstacle = "those of its user namespace" if "user" in own else "it has more" if more else ""
+        change = {"capabilities": tuple(lost)}
+        sides = ", ".join(lost) or "none", ", ".join(more) or "none of these"
+        yield Difference("capabilities", *sides, change, obstacle)
     if native.shared_memory != container.shared_memory:
         sides = _size(native.shared_memory), _size(container.shared_memory)
-        change = {"shared_memory": container.shared_memory}
         obstacle = "" if container.shared_memory else "it has none"
-        yield Difference("size of /dev/shm", *sides, change, obstacle)
+        memory = {"shared_memory": container.shared_memory}
+        yield Difference("size of /dev/shm", *sides, memory, obstacle)
     if container.filters > native.filters:
         # Those that both have are the oldest.
         added = tuple(range(native.filters, container.filters))
@@ -272,33 +376,69 @@ def _of_memory_and_calls(
 
 def _of_files(native: Surroundings, container: Surroundings, folder: Path) -> Iterator[Difference]:
     """The C library, the other libraries, and the program's own file, where they differ."""
-    ours, theirs = native.libraries, container.libraries
+    ours, theirs, code = native.libraries, container.libraries, folder / CODE
     differ = sorted(name for name, digest in theirs.items() if ours.get(name) != digest)
-    code = folder / "code"
-    if differ and not any(map(_is_loader, code.iterdir())):
-        obstacle = "its loader was not found"
-        yield Difference("libraries", "other files", ", ".join(differ), {}, obstacle)
-        return
-    of_c = [name for name in differ if name.startswith(_C_LIBRARY)]
+    of_c = [name for name in differ if _C_LIBRARY.fullmatch(name)]
     others = [name for name in differ if name not in of_c]
-    if of_c:
+    is_other = native.executable != container.executable
+    obstacle = ""
+    if container.busy != container.command[0] or native.busy != native.command[0]:
+        obstacle = "of a process that the program starts"
+    elif (differ or is_other) and not any(map(_is_loader, code.iterdir())):
+        obstacle = "its loader was not found"
+    if of_c and not obstacle:
         (folder / "c-library").mkdir(exist_ok=True)
         for path in code.iterdir():
             copy = folder / "c-library" / path.name
-            if path.name.startswith(_C_LIBRARY) and not copy.exists():
+            if _C_LIBRARY.fullmatch(path.name) and not copy.exists():
                 copy.hardlink_to(path)
-    for title, names, place in (
-        ("C library of the image", of_c, folder / "c-library"),
-        ("libraries of the image", others, code),
+    file = {"program": str(code / Path(container.command[0]).name)}
+    sides = native.executable[:8], container.executable[:8]
+    # A program of one C library does not run with another's loader.
+    at_once = is_other and not any(_LOADER.fullmatch(name) for name in ours.keys() & theirs.keys())
+    for title, names, place, change in (
+        ("C library of the image", of_c, folder / "c-library", file if at_once else {}),
+        ("libraries of the image", others, code, {}),
     ):
         if names:
             before = ", ".join(f"{name} {ours.get(name, 'none')[:8]}" for name in names)
             after = ", ".join(f"{name} {theirs[name][:8]}" for name in names)
-            yield Difference(title, before, after, {"libraries": str(place)})
-    if native.executable != container.executable:
-        file = code / Path(container.command[0]).name
-        sides = native.executable[:8], container.executable[:8]
-        yield Difference("program file", *sides, {"program": str(file)})
+            loads = frozenset(theirs[name] for name in names)
+            change = {**change, "libraries": str(place)}
+            yield Difference(title, before, after, change, obstacle, loads)
+    if is_other:
+        yield Difference("program file", *sides, file, obstacle, frozenset({container.executable}))
+
+
+def _of_root(native: Surroundings, container: Surroundings, folder: Path) -> Iterator[Difference]:
+    """The image's files as a folder of this machine, and then mounted as the container's root."""
+    if native.namespaces["mnt"] == container.namespaces["mnt"]:
+        return
+    image, way = folder / IMAGE, _ROOTS.get(container.root, "")
+    obstacle = "" if os.geteuid() == 0 else "needs root"
+    if not image.exists():
+        obstacle = "too large to be copied, or not for us to read"
+    change = {
+        "root": "directory",
+        "mounts": container.mounts or {},
+        "inside": container.folder,
+        "libraries": "",
+        "program": "",
+    }
+    yield Difference("image as a directory", "this machine's files", "its own", change, obstacle)
+    if native.root == container.root:
+        return
+    if not obstacle and "fuse" in container.root and (missing := no_fuse()):
+        obstacle = missing.reason
+    if not obstacle and "fuse" in container.root and not is_installed(way):
+        obstacle = f"{way or container.root} is not installed"
+    elif not obstacle and not way:
+        obstacle = "not made"
+    if not obstacle and "squash" in way:
+        words = ["mksquashfs", str(image), f"{image}.squashfs", "-noappend", "-no-progress"]
+        done = subprocess.run(words, capture_output=True, check=False)
+        obstacle = "mksquashfs fails" if done.returncode else ""
+    yield Difference("root file system", native.root, container.root, {"root": way}, obstacle)
 
 
 def _quota(side: Surroundings) -> str:
