@@ -242,7 +242,7 @@ def ladder_of(
     secrets, steps, left_out, setting = dict[str, str](), list[Step](), list[str](), Setting(folder)
     differences = [
         *_of_process(native, container, given or native, launched),
-        *_of_variables(native, container, folder, secrets),
+        *_of_variables(native, container, given or native, folder, secrets),
         *_of_kernel(native, container, folder),
         *_of_files(native, container, folder),
         *_of_root(native, container, folder),
@@ -299,14 +299,19 @@ def _of_process(
 
 
 def _of_variables(
-    native: Surroundings, container: Surroundings, folder: Path, secrets: dict[str, str]
+    native: Surroundings,
+    container: Surroundings,
+    given: Surroundings,
+    folder: Path,
+    secrets: dict[str, str],
 ) -> Iterator[Difference]:
-    """A step for each that matters, and one for all others.
+    """A step for each that matters, and one for all others, but those that a launcher sets.
 
     They are told by their names alone: a value may be a secret, and is taken from another variable.
     """
     ours, theirs = native.variables, container.variables
-    differ = sorted(n for n in ours.keys() | theirs.keys() if ours.get(n) != theirs.get(n))
+    names_of_both = (ours.keys() | theirs.keys()) - (ours.keys() - given.variables.keys())
+    differ = sorted(name for name in names_of_both if ours.get(name) != theirs.get(name))
     changes = dict[str, str | None]()
     for name in differ:
         changes[name] = None
@@ -326,7 +331,9 @@ def _of_variables(
     groups.append([name for name in differ if not _MATTERS.match(name)])
     for names in filter(None, groups):
         title = f"environment: {names[0]}" if _MATTERS.match(names[0]) else "environment"
-        before, after = (", ".join(n for n in names if n in side) for side in (ours, theirs))
+        before, after = (
+            ", ".join(name for name in names if name in side) for side in (ours, theirs)
+        )
         change = {"variables": {name: changes[name] for name in names}}
         proof = loads if names == [_PRELOAD] else frozenset[str]()
         yield Difference(title, before or "none", after or "none", change, loads=proof)
@@ -405,8 +412,10 @@ def _of_files(native: Surroundings, container: Surroundings, folder: Path) -> It
             after = ", ".join(f"{name} {theirs[name][:8]}" for name in names)
             loads = frozenset(theirs[name] for name in names)
             change = {**change, "libraries": str(place)}
+            if change.get("program"):
+                before, after = f"{before}, program {sides[0]}", f"{after}, program {sides[1]}"
             yield Difference(title, before, after, change, obstacle, loads)
-    if is_other:
+    if is_other and not at_once:
         yield Difference("program file", *sides, file, obstacle, frozenset({container.executable}))
 
 

@@ -17,7 +17,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -42,6 +42,7 @@ _LIMITS = {
     "data": "Max data size",
     "as": "Max address space",
 }
+_SERVERS = {"squashfuse", "squashfuse_ll", "fuse-overlayfs"}
 # Mounts of a container that are the kernel's or the engine's own.
 _OWN_MOUNTS = re.compile(r"/(proc|sys|dev|run|etc/(hosts|hostname|resolv\.conf))(/|$)|/$")
 LARGEST_IMAGE = 4 << 30
@@ -190,6 +191,8 @@ def _watched(
                 if process_of is None or now.busy != process_of.busy:
                     dump_filters(now.busy, keep)
                 reading = read(now.pid, now.busy)
+                if server := _server():
+                    reading = replace(reading, root=f"fuse.{server}")
                 is_other = (
                     found is None
                     or process_of is None
@@ -240,6 +243,12 @@ def _candidates(program: Sequence[str], began: float, in_front: int) -> Iterator
                 seconds, busy = max((sum(it.cpu_times()[:2]), it.pid) for it in family)
                 unlike = -abs(front - in_front)
                 yield _Seen(unlike, is_ours, seconds, len(above), process.pid, busy)
+
+
+def _server() -> str:
+    """The program below us that serves a root on which a container lays its own; empty if none."""
+    names = {process.name() for process in psutil.Process().children(recursive=True)}
+    return min(names & _SERVERS, default="")
 
 
 def _own(kind: str, pid: int | str = "self") -> str:
@@ -327,16 +336,19 @@ def _copy_code(pid: int, keep: Path) -> None:
 def _copy_image(pid: int, copy: Path) -> None:
     """Copy the root's file system of a process that stands still meanwhile.
 
-    None is there afterwards of one that is too large, or has files that we may not read.
+    None is there afterwards of one that is too large, or has code that we may not read.
     """
     process, root = psutil.Process(pid), f"/proc/{pid}/root/"
+    mounts = _mounts(Path(f"/proc/{pid}"))[1]
+    code = [path for path in mapped(Path(f"/proc/{pid}")) if not path.startswith(tuple(mounts))]
     process.suspend()
     try:
         size = subprocess.run(["du", "-sxB1", root], capture_output=True, text=True, check=False)
         if int(size.stdout.split()[0]) <= LARGEST_IMAGE:
             words = ["cp", "-a", "--one-file-system", "--reflink=auto", f"{root}.", str(copy)]
-            done = subprocess.run(words, capture_output=True, check=False)
-            if done.returncode:
+            subprocess.run(words, capture_output=True, check=False)
+            # What nobody may read is not missed, but what the program runs is.
+            if not all((copy / path.lstrip("/")).exists() for path in code):
                 shutil.rmtree(copy, ignore_errors=True)
     finally:
         process.resume()
