@@ -20,6 +20,7 @@ WORK = """
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ int main(int count, char **words) {
   long n = atol(words[2]);
   if (!strcmp(words[1], "calls")) while (n--) syscall(SYS_getppid, 0);
   else if (!strcmp(words[1], "memory")) work(fits() ? n : 5 * n);
+  else if (!strcmp(words[1], "priority")) work(setpriority(PRIO_PROCESS, 0, -5) ? 5 * n : n);
   else if (!strcmp(words[1], "two")) {
     if (fork()) { work(n); wait(0); } else { work(n); _exit(0); }
   } else work(n);
@@ -85,27 +87,30 @@ def folder(tmp_path_factory) -> Path:
     return made
 
 
-def diagnosed(folder: Path, options: str, *program: str, name: str) -> str:
+def container(folder: Path, options: str) -> str:
+    """The words of a container with these options, whose root is this machine's."""
+    engine = ("podman --runtime=runc run --rm --network=host", *ulimits())
+    return " ".join([*engine, f"-v {folder}:{folder}", options, "--rootfs /:O"])
+
+
+def diagnosed(folder: Path, options: str, *program: str, name: str, words: str = "") -> str:
     """The answer on a container with these options; a longer look where a first decides nothing."""
-    said = looked(folder, options, *program, name=name, minutes=0.05)
+    outer = words or container(folder, options)
+    said = looked(folder, outer, *program, name=name, minutes=0.05)
     if said.startswith(("Undecided", "No answer", "The container costs")):
-        said = looked(folder, options, *program, name=f"{name}-longer", minutes=0.5)
+        said = looked(folder, outer, *program, name=f"{name}-longer", minutes=0.5)
     return said
 
 
-def looked(folder: Path, options: str, *program: str, name: str, minutes: float) -> str:
-    """One answer on a container with these options, whose root is this machine's."""
-    container = " ".join(
-        [
-            *("podman --runtime=runc run --rm --network=host", *ulimits()),
-            *(f"-v {folder}:{folder}", options, "--rootfs /:O"),
-        ]
-    )
-    words = ["--container", container, "--margin", "40", "--name", name]
+def looked(folder: Path, outer: str, *program: str, name: str, minutes: float) -> str:
+    """One answer on a container that is started by these words."""
+    words = ["--container", outer, "--margin", "40", "--name", name]
     words += ["--minutes", str(minutes)]
     done = subprocess.run(
         [sys.executable, "-m", "parity", "diagnose", *words, "--", f"{folder}/work", *program],
         cwd=folder,
+        # Each variable that only one side has would be measured.
+        env={name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
         capture_output=True,
         text=True,
         check=False,
@@ -149,6 +154,20 @@ def looked(folder: Path, options: str, *program: str, name: str, minutes: float)
             id="binding",
             marks=pytest.mark.long,
         ),
+        pytest.param(
+            "capabilities",
+            "--cap-drop=SYS_NICE",
+            ("priority", "60000000"),
+            id="capability",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "environment: LD_PRELOAD",
+            "-v {folder}/slow:/opt/tool -e LD_PRELOAD=/opt/tool/libwork.so",
+            ("work", "60000000"),
+            id="preload",
+            marks=pytest.mark.long,
+        ),
         pytest.param("CPU quota", "--cpus=0.3", ("work", "60000000"), id="quota"),
     ],
 )
@@ -161,6 +180,29 @@ def test_a_planted_cause_is_named(folder, cause, options, program, request):
 def test_without_a_cause_it_says_that_there_is_none(folder):
     said = diagnosed(folder, "", "work", "100000000", name="none")
     assert said.startswith("No difference within ±40 %, so there is no cause"), said
+
+
+@pytest.mark.long
+def test_a_site_s_script_in_front_of_the_container_is_not_the_program(folder):
+    script = folder / "site-run.sh"
+    lines = ["#!/bin/bash", "sleep 0.1", f'{container(folder, "--cpuset-cpus=0")} "$@"']
+    script.write_text("\n".join(lines))
+    script.chmod(0o755)
+    said = diagnosed(folder, "", "two", "60000000", name="script", words=str(script))
+    assert said.startswith("Cause: CPU binding. The container costs "), said
+
+
+def test_a_launcher_in_the_container_s_words_is_refused_before_anything_is_measured(folder):
+    said = subprocess.run(
+        [
+            *(sys.executable, "-m", "parity", "diagnose", "--name=ranks"),
+            *("--pattern", "has ([0-9]+)", "--container", "/bin/sh -c '\"$@\"; \"$@\"' twice"),
+            *("--", "/bin/sh", "-c", "sleep 0.5; echo it has 7"),
+        ],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert said.returncode and "2 lines match the pattern" in said.stderr, said.stderr
+    assert "--launcher" in said.stderr and not (folder / "parity-diagnose-ranks").exists()
 
 
 def test_a_program_that_is_not_in_the_container_is_one_message(folder):

@@ -9,7 +9,8 @@ from parity.analysis.decision import WITHOUT_CONTROL, decide
 from parity.core.errors import UserError
 from parity.diagnose import study
 from parity.diagnose.answer import WIDTH, Rung, answer_of, causes_of, concluded
-from parity.diagnose.steps import CONTAINER, Ladder, Setting, Step
+from parity.diagnose.setting import Setting
+from parity.diagnose.steps import CONTAINER, Ladder, Step
 from parity.diagnose.study import Line, measure, study_of
 
 BINDING, SPACES, MEMORY = "CPU binding", "namespaces", "size of /dev/shm"

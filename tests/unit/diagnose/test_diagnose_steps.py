@@ -1,8 +1,10 @@
 """What differs between two processes, and the exact words that make it on this machine."""
 
 import os
+import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +13,12 @@ import pytest
 from parity.command_line.main import main
 from parity.core.errors import REFUSED
 from parity.diagnose import surroundings
-from parity.diagnose.steps import Setting, ladder_of
-from parity.diagnose.surroundings import Surroundings, document, read
+from parity.diagnose.setting import Setting
+from parity.diagnose.steps import ladder_of
+from parity.diagnose.surroundings import Surroundings, document, look, read
 from parity.runtimes.ladder import CONTROL_GROUP
 from parity.runtimes.limits import control_group_version
+from parity.runtimes.namespaces import MOUNTED
 
 SPACES = {name: f"{name}:[1]" for name in surroundings.NAMESPACES}
 NATIVE = Surroundings(
@@ -26,8 +30,15 @@ NATIVE = Surroundings(
     filters=0,
     shared_memory=2**30,
     root="ext4",
-    files={"/bin/solver": "a" * 64, "/lib/libc.so.6": "b" * 64, "/lib/libwork.so": "c" * 64},
+    files={
+        "/bin/solver": "a" * 64,
+        "/lib/ld-linux-x86-64.so.2": "0" * 64,
+        "/lib/libc.so.6": "b" * 64,
+        "/lib/libwork.so": "c" * 64,
+    },
     command=("/bin/solver", "in.dat"),
+    busy="/bin/solver",
+    capabilities=0b111,
 )
 
 
@@ -42,8 +53,9 @@ def test_without_a_difference_there_is_no_step(tmp_path):
 
 def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    code = tmp_path / "code"
+    code, image = tmp_path / "code", tmp_path / "image"
     code.mkdir()
+    image.mkdir()
     for name in ("ld-linux-x86-64.so.2", "libc.so.6", "libwork.so", "solver"):
         (code / name).touch()
     (tmp_path / "filter-0.bpf").touch()
@@ -52,52 +64,149 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
         cpus="0",
         quota=(5000, 10000),
         limits={"nofile": "10:10"},
-        variables={"LANG": "C", "OMP": "1"},
+        variables={"LANG": "C", "OMP_NUM_THREADS": "1", "PATH": "/usr/bin", "SITE": "x"},
         namespaces={**SPACES, "mnt": "mnt:[2]", "net": "net:[2]"},
+        capabilities=0b101,
         filters=1,
         shared_memory=65536,
         root="overlay",
+        mounts={"/data": "/srv/data"},
+        folder="/data",
         nice=5,
         huge_pages="0",
+        memory_limit=2**30,
+        most_processes=2048,
+        user="1000",
         files={name: "d" * 64 for name in NATIVE.files},
     )
     ladder = ladder_of(NATIVE, container, tmp_path)
     assert [step.title for step in ladder.steps] == [
         *("CPU binding", "CPU quota", "priority (nice)", "transparent huge pages"),
-        *("resource limits", "environment", "namespaces"),
-        *("network namespace", "size of /dev/shm", "seccomp filters", "C library of the image"),
-        *("libraries of the image", "program file"),
+        *("resource limits", "environment: OMP_NUM_THREADS", "environment: PATH", "environment"),
+        *("namespaces", "network namespace", "capabilities", "size of /dev/shm"),
+        *("seccomp filters", "C library of the image", "libraries of the image", "program file"),
+        *("image as a directory", "root file system"),
     ]
-    assert ladder.left_out == ("root file system: ext4 → overlay",)
+    assert ladder.left_out == (
+        "memory limit: 0 MiB → 1024 MiB (not made)",
+        "limit of processes: none → 2048 (not made)",
+        "user:  → 1000 (not made)",
+    )
     by_title = {step.title: step for step in ladder.steps}
     # A value may be a secret, so it is told nowhere.
     said = by_title["environment"]
-    assert (said.native, said.container) == ("TOKEN", "OMP")
+    assert (said.native, said.container) == ("TOKEN", "SITE")
     assert "secret" not in str(document(NATIVE))
-    assert ladder.secrets == {"PARITY_VARIABLE_0": "1"}
+    assert sorted(ladder.secrets.values()) == ["/usr/bin", "1", "x"]
     assert by_title["size of /dev/shm"].container == "64 KiB"
-    last = ladder.steps[-1].setting.words("group", ["/bin/solver", "in.dat"], NATIVE.command)
+    assert by_title["libraries of the image"].loads == {"d" * 64}
+    words = by_title["program file"].setting.words("group", ["solver", "in.dat"], NATIVE.command)
     quota = (
         ["cpu.cfs_period_us=10000", "cpu.cfs_quota_us=5000"]
         if control_group_version() == 1
         else ["cpu.max=5000 10000"]
     )
     opened = 'filters=$1; shift; exec "$@" 9< "$filters/filter-0.bpf"'
-    pages = last[last.index("-c", last.index("nice")) + 1]
-    assert last == [
+    pages = words[words.index("-c", words.index("nice")) + 1]
+    own = [f"PARITY_VARIABLE_{number}" for number in range(3)]
+    pairs = zip(("OMP_NUM_THREADS", "PATH", "SITE"), own, strict=True)
+    values = " ".join(f'"{name}=${{{variable}}}"' for name, variable in pairs)
+    before = [
         *("/bin/sh", "-euc", CONTROL_GROUP, "control-group", "group", *quota),
         *("taskset", "-c", "0", "nice", "-n", "5", sys.executable, "-c", pages, "1"),
-        *("prlimit", "--nofile=10:10", "env", "-u", "TOKEN"),
-        *("-u", "PARITY_VARIABLE_0", "-S", '"OMP=${PARITY_VARIABLE_0}"'),
-        *("/bin/sh", "-euc", opened, "filtered", str(tmp_path)),
-        *("bwrap", "--dev-bind", "/", "/"),
-        *("--perms", "1777", "--size", "65536", "--tmpfs", "/dev/shm"),
-        *("--unshare-net", "--add-seccomp-fd", "9"),
+        *("prlimit", "--nofile=10:10"),
+    ]
+    variables = ["env", "-u", "TOKEN", *(word for name in own for word in ("-u", name))]
+    filtered = [*variables, "-S", values, "/bin/sh", "-euc", opened, "filtered", str(tmp_path)]
+    inside = ["--perms", "1777", "--size", "65536", "--tmpfs", "/dev/shm", "--unshare-net"]
+    inside += ["--cap-drop", "CAP_DAC_OVERRIDE", "--add-seccomp-fd", "9"]
+    assert words == [
+        *(*before, *filtered, shutil.which("bwrap") or "bwrap", "--dev-bind", "/", "/", *inside),
         *(str(code / "ld-linux-x86-64.so.2"), "--library-path", str(code)),
         *(str(code / "solver"), "in.dat"),
     ]
+    root = str(tmp_path / "root")
+    last = ladder.steps[-1].setting.words("group", ["solver", "in.dat"], NATIVE.command)
+    assert last == [
+        *(*before, "unshare", "--mount", "/bin/sh", "-euc", MOUNTED, "mounted", "overlay"),
+        *(str(image), root, *filtered, shutil.which("bwrap") or "bwrap", "--bind", root, "/"),
+        *("--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc", "--ro-bind", "/sys", "/sys"),
+        *("--chdir", "/data", "--bind", "/srv/data", "/data", *inside, "solver", "in.dat"),
+    ]
     of_c = Path(by_title["C library of the image"].setting.libraries)
     assert sorted(path.name for path in of_c.iterdir()) == ["ld-linux-x86-64.so.2", "libc.so.6"]
+
+
+@pytest.mark.parametrize(
+    ("loader", "library"),
+    [
+        ("ld-linux-aarch64.so.1", "libc.so.6"),
+        ("ld-musl-x86_64.so.1", "libz.so.1"),
+        ("ld64.so.2", "libc-2.31.so"),
+    ],
+)
+def test_any_loader_is_one_and_a_program_of_another_c_library_comes_with_it(
+    tmp_path, loader, library
+):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / loader).touch()
+    files = {f"/lib/{loader}": "d" * 64, f"/lib/{library}": "e" * 64, "/bin/solver": "f" * 64}
+    first, *_ = ladder_of(NATIVE, replace(NATIVE, files=files), tmp_path).steps
+    assert first.title == "C library of the image" and first.setting.program.endswith("/solver")
+    assert "program ffffffff" in first.container and "d" * 64 in first.loads
+
+
+def test_a_library_that_is_preloaded_in_the_image_is_taken_from_its_copy(tmp_path):
+    (tmp_path / "code").mkdir()
+    copy = tmp_path / "code/slow.so"
+    copy.touch()
+    container = replace(
+        NATIVE,
+        variables={**NATIVE.variables, "LD_PRELOAD": "/opt/tool/slow.so /gone.so"},
+        files={**NATIVE.files, "/opt/tool/slow.so": "e" * 64},
+    )
+    ladder = ladder_of(NATIVE, container, tmp_path)
+    assert ladder.steps[0].title == "environment: LD_PRELOAD"
+    assert ladder.steps[0].loads == {"e" * 64}
+    assert ladder.secrets == {"PARITY_VARIABLE_0": f"{copy}:/gone.so"}
+
+
+def test_what_the_program_or_its_launcher_sets_itself_surrounds_nobody(tmp_path):
+    (tmp_path / "code").mkdir()
+    native = replace(NATIVE, nice=-5, variables={**NATIVE.variables, "OMPI_COMM_WORLD_RANK": "0"})
+    ladder = ladder_of(native, NATIVE, tmp_path, NATIVE)
+    assert ladder.steps == ()
+    reason = "the program or its launcher sets it itself"
+    assert ladder.left_out == (f"priority (nice): -5 → 0 ({reason})",)
+
+
+def test_the_program_is_looked_at_and_not_the_script_in_front_of_it(tmp_path):
+    """A script's words end with the program's as well, and so do those of somebody else."""
+    script = tmp_path / "site.sh"
+    script.write_text('#!/bin/sh\nsleep 0.1\ntaskset -c 0 env MADE=1 "$@"\nsleep 0.2\n')
+    script.chmod(0o755)
+    loop = 'import time; end = time.time() + 3\nwhile time.time() < end: pass\nprint("done")'
+    program = [sys.executable, "-c", loop]
+    for words in (
+        [str(script), *program],
+        ["/bin/sh", str(script), *program],
+        [sys.executable, "-c", "import os, sys; os.execv(sys.argv[1], sys.argv[1:])", *program],
+    ):
+        other = subprocess.Popen(program, stdout=subprocess.DEVNULL)
+        time.sleep(0.1)
+        seen, written = look(words, program, tmp_path / "keep")
+        other.wait()
+        assert written == "done\n" and Path(seen.busy).samefile(sys.executable)
+        assert seen.variables.get("MADE") == ("1" if str(script) in words else None)
+        assert (seen.cpus == "0") == (str(script) in words)
+
+
+def test_of_a_program_that_starts_others_the_one_that_uses_the_cpu_is_read(tmp_path):
+    loop = f"{sys.executable} -c 'for _ in range(50_000_000): pass'; sleep 0.2"
+    seen, _ = look(["/bin/sh", "-c", loop], ["/bin/sh", "-c", loop], tmp_path)
+    assert Path(seen.busy).samefile(sys.executable) and seen.command[1:] == ("-c", loop)
+    ladder = ladder_of(seen, replace(seen, files={seen.busy: "a"}), tmp_path)
+    assert ladder.left_out[-1].endswith("(of a process that the program starts)")
 
 
 def test_what_only_root_can_make_is_left_out_with_the_reason(tmp_path, monkeypatch):

@@ -18,7 +18,8 @@ from parity.command_line.main import refuse_out_of_range
 from parity.core.errors import UserError
 from parity.core.files import refuse_name
 from parity.diagnose.answer import ANSWER, concluded
-from parity.diagnose.steps import CONTAINER, TRUE, Ladder, Step, ladder_of
+from parity.diagnose.setting import TRUE
+from parity.diagnose.steps import CONTAINER, Ladder, Step, ladder_of
 from parity.diagnose.study import NATIVE, Line, measure, study_of, table_of
 from parity.diagnose.surroundings import SURROUNDINGS, document, look, read
 from parity.runtimes.ladder import MECHANISMS

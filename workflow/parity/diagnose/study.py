@@ -22,7 +22,7 @@ from parity.analysis import tables
 from parity.analysis.dataset import Dataset, load
 from parity.benchmarks.own_program import WALL
 from parity.core.errors import UserError
-from parity.diagnose.steps import TRUE
+from parity.diagnose.setting import TRUE
 from parity.measure.block import is_time_over, run_block
 from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, write_plan

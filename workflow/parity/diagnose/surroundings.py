@@ -419,8 +419,6 @@ def dump_filters(pid: int, keep: Path) -> None:
 
     Where the kernel gives none to us, there are none; `Surroundings.filters` says how many are.
     """
-    for before in keep.glob(FILTER.format("*")):
-        before.unlink()
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     libc.ptrace.restype = ctypes.c_long
@@ -438,6 +436,8 @@ def dump_filters(pid: int, keep: Path) -> None:
             place = ctypes.create_string_buffer(count * _BYTES_OF_AN_INSTRUCTION)
             libc.ptrace(_GET_FILTER, pid, len(filters), place)
             filters.append(place.raw)
+        for before in keep.glob(FILTER.format("*")) if filters else ():
+            before.unlink()
         # Bubblewrap loads files in the order of its words.
         for number, content in enumerate(reversed(filters)):
             (keep / FILTER.format(number)).write_bytes(content)

@@ -1,0 +1,139 @@
+"""What is on at a step of a diagnosis, as the command line that turns it on."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from parity.diagnose.surroundings import FILTER, IMAGE
+from parity.runtimes.ladder import CONTROL_GROUP, MECHANISMS
+from parity.runtimes.limits import CpuLimit, control_group_version, control_group_words
+from parity.runtimes.namespaces import mounted
+
+TRUE = "/bin/true"
+# <linux/prctl.h>: what a process says of huge pages its children and their programs keep.
+_PR_SET_THP_DISABLE = 41
+_HUGE_PAGES = f"""import ctypes, os, sys
+ctypes.CDLL(None).prctl({_PR_SET_THP_DISABLE}, int(sys.argv[1]), 0, 0, 0)
+os.execvp(sys.argv[2], sys.argv[2:])"""
+_OPTIONS = {kind: MECHANISMS[kind].words for kind in ("pid", "ipc", "net", "user")}
+_OPTIONS["uts"] = ("--unshare-uts",)
+LOADER = re.compile(r"ld(-[\w.-]+|64)?\.so(\.\d+)*")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that is on at a step, as what its command line is made from.
+
+    Attributes:
+        nice: added to this machine's own.
+        huge_pages: `1` with transparent ones, `0` without; empty for as it is.
+        variables: by name that of ours which has its value; None for one that is taken away.
+        capabilities: those that are dropped.
+        filters: numbers of the container's filters that are loaded, from `folder`.
+        libraries: folder whose files come before this machine's libraries; empty for none.
+        program: file that is run in the place of the program's; empty for its own.
+        root: how the copy of the image is mounted as the root; empty for this machine's own.
+        binds: this machine's folders in that root, by where they are there.
+        inside: the folder in which the program runs there.
+    """
+
+    folder: Path
+    cpus: str = ""
+    nice: int = 0
+    huge_pages: str = ""
+    quota: tuple[int, int] | None = None
+    limits: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str | None] = field(default_factory=dict)
+    namespaces: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    shared_memory: int = 0
+    filters: tuple[int, ...] = ()
+    libraries: str = ""
+    program: str = ""
+    root: str = ""
+    binds: Mapping[str, str] = field(default_factory=dict)
+    inside: str = "/"
+
+    def words(self, name: str, program: Sequence[str], own: Sequence[str]) -> list[str]:
+        """The command line that runs a program in this setting.
+
+        Args:
+            name: of the control group, where there is one.
+            program: the words as the user gives them.
+            own: the words as the process has them, its executable first; the loader takes these.
+        """
+        words: list[str] = []
+        if self.quota:
+            group = control_group_words(CpuLimit(*self.quota), control_group_version())
+            words += ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", name, *group]
+        if self.cpus:
+            words += ["taskset", "-c", self.cpus]
+        if self.nice:
+            words += ["nice", "-n", str(self.nice)]
+        if self.huge_pages:
+            words += [sys.executable, "-c", _HUGE_PAGES, str(int(self.huge_pages == "0"))]
+        if self.limits:
+            words += ["prlimit", *(f"--{kind}={value}" for kind, value in self.limits.items())]
+        if self.root:
+            image = self.folder / (f"{IMAGE}.squashfs" if "squash" in self.root else IMAGE)
+            words += ["unshare", "--mount", *mounted(self.root, str(image), self.folder / "root")]
+        words += [*self._environment(), *self._bubblewrap()]
+        return [*words, *self.run(program, own)]
+
+    def run(self, program: Sequence[str], own: Sequence[str]) -> list[str]:
+        """The words with which the program's own process ends."""
+        if not self.libraries or self.root:
+            return [self.program or program[0], *program[1:]]
+        loader = next(path for path in sorted(Path(self.libraries).iterdir()) if is_loader(path))
+        found_by = [str(loader), "--library-path", self.libraries]
+        return [*found_by, self.program or own[0], *own[1:]]
+
+    def start(self, name: str) -> list[str]:
+        """The same with a program that ends at once."""
+        return replace(self, program="").words(name, [TRUE], [TRUE])
+
+    def _environment(self) -> list[str]:
+        if not self.variables:
+            return []
+        added = {variable: own for variable, own in self.variables.items() if own}
+        gone = [variable for variable, own in self.variables.items() if not own]
+        words = [word for variable in (*gone, *added.values()) for word in ("-u", variable)]
+        if added:
+            # Within double quotes of `env -S`.
+            names = {re.sub(r'(["$\\])', r"\\\1", name): own for name, own in added.items()}
+            words += ["-S", " ".join(f'"{name}=${{{own}}}"' for name, own in names.items())]
+        return ["env", *words]
+
+    def _bubblewrap(self) -> list[str]:
+        parts = (self.namespaces, self.capabilities, self.shared_memory, self.filters, self.root)
+        if not any(parts):
+            return []
+        # By its path, because the container's PATH may be on.
+        words = [shutil.which("bwrap") or "bwrap", "--dev-bind", "/", "/"]
+        if self.root:
+            words = [*words[:1], "--bind", str(self.folder / "root"), "/"]
+            words += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
+            words += ["--ro-bind", "/sys", "/sys", "--chdir", self.inside]
+            words += [word for at, here in self.binds.items() for word in ("--bind", here, at)]
+        if self.shared_memory:
+            size = str(self.shared_memory)
+            words += ["--perms", "1777", "--size", size, "--tmpfs", "/dev/shm"]
+        words += [word for kind in self.namespaces for word in _OPTIONS.get(kind, ())]
+        words += [word for name in self.capabilities for word in ("--cap-drop", f"CAP_{name}")]
+        if self.filters:
+            files = {9 - at: FILTER.format(number) for at, number in enumerate(self.filters)}
+            words += [word for at in files for word in ("--add-seccomp-fd", str(at))]
+            opened = " ".join(f'{at}< "$filters/{file}"' for at, file in files.items())
+            script = f'filters=$1; shift; exec "$@" {opened}'
+            words = ["/bin/sh", "-euc", script, "filtered", str(self.folder), *words]
+        return words
+
+
+def is_loader(path: Path) -> bool:
+    """Whether a file is called as the loader of a C library is."""
+    return bool(LOADER.fullmatch(path.name))
