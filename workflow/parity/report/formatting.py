@@ -94,7 +94,9 @@ def estimate(row: Any) -> str:
     if row.blocks == 0:
         return "–"
     if row.kind == "ratio":
-        return _with_ends(row, wording.RATIO)
+        # Each with digits of its own: an end far from 1 deserves no three decimals.
+        ratio, *ends = (number(value) for value in (row.estimate, row.low95, row.high95))
+        return f"{ratio} [{', '.join(ends)}]" if is_number(row.low95) else ratio
     return _with_ends(row, row.unit, quantity_of(row).factor)
 
 
