@@ -2,9 +2,10 @@
 
 import csv
 import json
+import re
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 from plans import changed, plan_of
 
 from parity.checks import parity_audit
@@ -99,11 +100,8 @@ def test_a_reference_that_cannot_be_asked_leaves_nothing_known():
     base = replace(BASE, programs={}, interface={}, reason="broken")
     assert verdict_text(only(side("box"), base)) == "not recorded: broken"
     assert parity_audit.differences([base, side("box")], "base") == []
-
-
-def test_a_benchmark_that_an_arm_does_not_run_is_not_held_against_it():
-    sides = [BASE, side("box", benchmarks=())]
-    assert parity_audit.likenesses(sides, "base", PROGRAMS) == []
+    # Nor is a benchmark held against an arm that does not run it.
+    assert parity_audit.likenesses([BASE, side("box", benchmarks=())], "base", PROGRAMS) == []
 
 
 def test_differences_of_the_interface_have_both_values():
@@ -116,26 +114,36 @@ def test_differences_of_the_interface_have_both_values():
     ]
 
 
-def test_a_shared_program_that_differs_is_refused_with_both_hashes():
-    box = side("box", program(ONE, "9" * 64), program(TWO, "b" * 64), link_set="shared")
-    found = parity_audit.mismatches([BASE, box], "base", {}, {})
-    # What is not in the shared tree comes from the image, so it is listed and no more.
-    assert [each.path for each in found] == [TWO]
-    with pytest.raises(UserError) as refused:
-        parity_audit.refuse(found)
-    assert f"{TWO} in box: expected {'a' * 64} (as in base), found {'b' * 64}" in str(refused.value)
+A, B = "a" * 64, "b" * 64
+OTHER_TWO = {"two": program(TWO, B)}
 
 
-@pytest.mark.parametrize("link_set", ["own", "host-mpi"])
-def test_other_link_sets_may_differ(link_set):
-    box = side("box", two=program(TWO, "b" * 64), link_set=link_set)
-    parity_audit.refuse(parity_audit.mismatches([BASE, box], "base", {}, {}))
-
-
-def test_a_shared_program_that_is_not_there_is_refused():
-    box = side("box", two=program(TWO, ""), link_set="shared")
-    with pytest.raises(UserError, match="found nothing"):
-        parity_audit.refuse(parity_audit.mismatches([BASE, box], "base", {}, {}))
+@pytest.mark.parametrize(
+    ("box", "recorded", "altered", "found"),
+    [
+        # What is not in the shared tree comes from the image, so it is listed and no more.
+        (side("box", program(ONE, B), **OTHER_TWO, link_set="shared"), {}, {},
+         [(TWO, "box", A, B, "as in base")]),
+        (side("box", two=program(TWO, ""), link_set="shared"), {}, {},
+         [(TWO, "box", A, "", "as in base")]),
+        (side("box", programs={}, link_set="shared", reason="not installed"), {}, {}, []),
+        (side("box", **OTHER_TWO, link_set="own"), {}, {}, []),
+        (side("box", **OTHER_TWO, link_set="host-mpi"), {}, {}, []),
+        (side("box"), {TWO: A}, {}, []),
+        (side("box"), {TWO: B}, {}, [(TWO, "base", B, A, "recorded by its build")]),
+        (side("box"), {}, {ONE: ("1" * 32, "2" * 32)},
+         [(ONE, "base", "1" * 32, "2" * 32, "MD5 of its Debian package")]),
+    ],
+)  # fmt: skip
+def test_a_program_that_is_another_file_is_refused_with_both_hashes(box, recorded, altered, found):
+    mismatches = parity_audit.mismatches([BASE, box], "base", recorded, altered)
+    assert [astuple(each) for each in mismatches] == found
+    if not found:
+        parity_audit.refuse(mismatches)
+    for path, arm, expected, seen, source in found:
+        words = f"{path} in {arm}: expected {expected} ({source}), found {seen or 'nothing'}"
+        with pytest.raises(UserError, match=re.escape(words)):
+            parity_audit.refuse(mismatches)
 
 
 def test_a_reason_of_many_lines_stays_one_line():
@@ -152,24 +160,6 @@ def test_builds_of_one_program_are_told_apart():
     audit = parity_audit.audit_of(PLAN, [base, box], {"bench": paths}, {}, {})
     said = "\n".join(report(audit, {"bench": paths}))
     assert "two/two aaaaaaaa, other/two bbbbbbbb" in said
-
-
-def test_an_arm_that_could_not_be_asked_is_not_refused():
-    box = side("box", programs={}, link_set="shared", reason="not installed")
-    parity_audit.refuse(parity_audit.mismatches([BASE, box], "base", {}, {}))
-
-
-def test_a_native_program_that_is_not_the_recorded_one_is_refused():
-    found = parity_audit.mismatches([BASE, side("box")], "base", {TWO: "0" * 64}, {})
-    assert [(each.arm, each.expected, each.source) for each in found] == [
-        ("base", "0" * 64, "recorded by its build")
-    ]
-    assert parity_audit.mismatches([BASE, side("box")], "base", {TWO: "a" * 64}, {}) == []
-
-
-def test_a_native_program_that_is_not_its_package_s_is_refused():
-    (found,) = parity_audit.mismatches([BASE, side("box")], "base", {}, {ONE: ("1" * 32, "2" * 32)})
-    assert (found.path, found.arm, found.found) == (ONE, "base", "2" * 32)
 
 
 def audit_of(*others):

@@ -59,13 +59,14 @@ def test_rule(tmp_path: Path, row: Mapping[str, Any]) -> None:
         values["spin", row["zero"]][0] = 0.0
     if "lost" in row:
         values["spin", row["lost"]][:2] = [np.nan] * 2
+    arms = data.ARMS | row.get("arms", {})
     found = judged(
         tmp_path,
         data.test_of(**row["test"]),
         values,
         lines=row.get("published", ""),
         cases=cases,
-        arms=data.ARMS | row.get("arms", {}),
+        arms={arm: of for arm, of in arms.items() if arm not in row.get("without", ())},
         failed={("spin", "box"): row["failed"]} if "failed" in row else None,
         **{name: row[name] for name in TAKEN if name in row},
     )

@@ -33,24 +33,6 @@ def verdict(folder: Path, tests: list[dict], values: dict, label: str = "vm", **
 # ------------------------------------------------------------------------------- the gates
 
 
-@pytest.mark.parametrize(
-    "test, box",
-    [
-        (EQUIVALENCE, 1.0),
-        (EQUIVALENCE, 1.2),
-        (DEARER, 1.2),
-        (data.test_of("share-of-node", bound_percent=2), 1.0),
-    ],
-)
-def test_nothing_is_said_when_native_differs_from_itself(tmp_path, test, box: float) -> None:
-    double = 1.2 if test["rule"] != "share-of-node" else 1000.0
-    unit = "s" if test["rule"] != "share-of-node" else "MiB"
-    values = data.quiet(box=box) | {("spin", "native-b"): data.around(double, 5)}
-    found = verdict(tmp_path, [test], values, unit=unit)
-    assert (found.verdict, found.control) == ("inconclusive", "different")
-    assert "the A/A pair differs from itself" in found.reason
-
-
 def test_an_open_control_stops_equivalence_and_not_a_difference(tmp_path: Path) -> None:
     values = data.quiet(box=1.0) | {("spin", "native-b"): data.around(1.0, 5, spread=0.05)}
     found = verdict(tmp_path, [EQUIVALENCE], values)
@@ -59,15 +41,6 @@ def test_an_open_control_stops_equivalence_and_not_a_difference(tmp_path: Path) 
     assert found.smallest_margin > 0.01 and "A/A pair is not equivalent" in found.reason
     values[("spin", "box")] = data.around(1.2, 8)
     assert verdict(tmp_path, [EQUIVALENCE], values).verdict == "contradicted"
-
-
-@pytest.mark.parametrize("test, box", [(EQUIVALENCE, 1.0), (EQUIVALENCE, 1.2), (DEARER, 1.2)])
-def test_without_a_control_nothing_is_said(tmp_path: Path, test, box: float) -> None:
-    """An arm was said to cost more, or not to cost the same, beside a single native."""
-    values = {key: v for key, v in data.quiet(box=box).items() if key[1] != "native-b"}
-    found = verdict(tmp_path, [test], values)
-    assert (found.verdict, found.control) == ("inconclusive", "none")
-    assert found.reason.startswith("no A/A pair")
 
 
 @pytest.mark.parametrize("box", [1.0, 1.2])
@@ -131,14 +104,6 @@ def test_an_arm_that_could_not_be_started_is_not_tested(tmp_path: Path) -> None:
     failed = {("spin", "box"): "not-tested: no daemon"}
     found = verdict(tmp_path, [EQUIVALENCE], values, failed=failed)
     assert (found.verdict, found.reason) == ("not-tested", "box: no daemon")
-
-
-@pytest.mark.parametrize("arms", [{}, {"box": "boxes"}])
-def test_a_group_needs_two_arms(tmp_path: Path, arms: dict) -> None:
-    test = data.test_of("group-equivalence", {"arms": "containers"}, margin_percent=1)
-    native = {"native-a": "native", "native-b": "native"}
-    row = verdict(tmp_path, [test], data.quiet(), arms=native | arms)
-    assert (row.verdict, row.reason) == ("not-tested", "the dataset has too few arms for it")
 
 
 def test_a_parameter_chooses_cases(tmp_path: Path) -> None:
@@ -293,17 +258,6 @@ def test_an_interaction_is_of_a_family_too(tmp_path: Path) -> None:
 
 
 # --------------------------------------------------------------------- kinds of systems
-
-
-def test_one_machine_never_supports_a_size(tmp_path: Path) -> None:
-    """Also where a claim on a size is tested by another rule."""
-    for label, ends in (("vm", "order-ok"), ("workstation", "order-ok"),
-                        ("virtual-cluster", "order-ok"), ("cluster + vm", "order-ok"),
-                        ("cluster", "supported")):  # fmt: skip
-        row = verdict(tmp_path, [EQUIVALENCE], data.quiet(), label, kind="magnitude")
-        assert row.verdict == ends, label
-    row = verdict(tmp_path, [EQUIVALENCE], data.quiet(box=1.3), kind="magnitude")
-    assert row.verdict == "differs"
 
 
 def test_what_a_system_cannot_test(tmp_path: Path) -> None:

@@ -109,25 +109,30 @@ def reference_of(sides: Sequence[Side], reference: str) -> Side:
 def likenesses(sides: Sequence[Side], reference: str, programs: Programs) -> list[Likeness]:
     """Each benchmark in each arm but the reference, by benchmark, then in the sides' order."""
     base = reference_of(sides, reference)
-    found = []
-    for benchmark, paths in programs.items():
-        for side in sides:
-            if side is base or benchmark not in side.benchmarks:
-                continue
-            verdict = _verdict(paths, side, base)
-            found.append(
-                Likeness(
-                    benchmark=benchmark,
-                    arm=side.arm,
-                    title=side.title,
-                    link_set=side.link_set,
-                    verdict=verdict,
-                    confounded=verdict in CONFOUNDED,
-                    reason=side.reason or base.reason or _missing(paths, side, base),
-                    programs=tuple(_program(path, side, base) for path in paths),
-                )
-            )
-    return found
+    return [
+        _likeness(benchmark, paths, side, base)
+        for benchmark, paths in programs.items()
+        for side in sides
+        if side is not base and benchmark in side.benchmarks
+    ]
+
+
+def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> Likeness:
+    verdict, reason = _verdict(paths, side, base), side.reason or base.reason
+    for asked in (base, side):
+        gone = [Path(path).name for path in paths if not asked.program(path).sha256]
+        if gone and not reason:
+            reason = f"{asked.title} has no {' and no '.join(gone)}"
+    return Likeness(
+        benchmark=benchmark,
+        arm=side.arm,
+        title=side.title,
+        link_set=side.link_set,
+        verdict=verdict,
+        confounded=verdict in CONFOUNDED,
+        reason=reason,
+        programs=tuple(_program(path, side, base) for path in paths),
+    )
 
 
 def _verdict(paths: Sequence[str], side: Side, base: Side) -> str:
@@ -137,13 +142,6 @@ def _verdict(paths: Sequence[str], side: Side, base: Side) -> str:
         for each in (side, base)
     ]
     return identity(list(zip(*digests, strict=True)))
-
-
-def _missing(paths: Sequence[str], side: Side, base: Side) -> str:
-    for each in (base, side):
-        if gone := [Path(path).name for path in paths if not each.program(path).sha256]:
-            return f"{each.title} has no {' and no '.join(gone)}"
-    return ""
 
 
 def _program(path: str, side: Side, base: Side) -> Program:
@@ -189,31 +187,22 @@ def mismatches(
         expected: SHA-256 by path of the programs that a native build recorded.
         altered: programs of Debian by path: MD5 sum of the package and of the file.
     """
-    asked = [(side, path) for side in sides if not side.reason for path in side.programs]
-    native = [(side, path) for side, path in asked if side.is_outside]
-    base = reference_of(sides, reference)
-    found = [
-        *(
-            (path, side, expected.get(path), side.program(path).sha256, "recorded by its build")
-            for side, path in native
-        ),
-        *(
-            (path, side, *altered[path], "MD5 of its Debian package")
-            for side, path in native
-            if path in altered
-        ),
-        *(
-            (path, side, base.program(path).sha256, side.program(path).sha256, f"as in {base.arm}")
-            for side, path in asked
+    base, found = reference_of(sides, reference), []
+    for side in sides:
+        for path in side.programs if not side.reason else ():
+            is_there, wanted = side.program(path).sha256, []
+            if side.is_outside:
+                wanted.append((expected.get(path, ""), is_there, "recorded by its build"))
+                wanted.append((*altered.get(path, ("", "")), "MD5 of its Debian package"))
             # What else a benchmark runs comes from the image, even where the build is shared.
-            if side.link_set == SHARED and Path(path).is_relative_to(PREFIX)
-        ),
-    ]
-    return [
-        Mismatch(path=path, arm=side.arm, expected=wanted, found=is_there, source=source)
-        for path, side, wanted, is_there, source in found
-        if wanted and wanted != is_there
-    ]
+            if side.link_set == SHARED and Path(path).is_relative_to(PREFIX):
+                wanted.append((base.program(path).sha256, is_there, f"as in {base.arm}"))
+            found += [
+                Mismatch(path=path, arm=side.arm, expected=digest, found=seen, source=source)
+                for digest, seen, source in wanted
+                if digest and digest != seen
+            ]
+    return found
 
 
 def refuse(mismatches: Sequence[Mismatch]) -> None:
