@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from parity.plan.plan import read_plan
-from parity.plan.system import load_system
+from parity.plan.system import kind_of, load_system
 
 
 def plan(plan: Path, chances: Path, system: Path, archive: Path, images: Path, jobs: int) -> None:
@@ -37,10 +37,8 @@ def chances(
     """Draw and judge a plan by the scatter of earlier data: what it can prove, and how likely."""
     from parity.analysis.dataset import load_exclusions
     from parity.claims.register import load_register, load_users_claims
-    from parity.plan.system import kind_of
     from parity.preview import chances as drawn
     from parity.preview import cost, proof
-    from parity.preview.chances import chance_lines
     from parity.preview.simulated import Simulator
 
     planned, site = read_plan(plan), load_system(system)
@@ -52,16 +50,14 @@ def chances(
     lines += [*(f"  {line}" for line in unread), ""]
     registers = [load_register(claims, published), *map(load_users_claims, own)]
     asked = [claim for register in registers for claim in register.claims]
-    lines += chance_lines(drawn.chances(asked, simulator), simulator.noises.known, takes)
+    lines += drawn.chance_lines(drawn.chances(asked, simulator), simulator.noises.known, takes)
     chances.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def promise(plan: Path, exclusions: Path, system: Path, archive: Path, promise: Path) -> None:
     """Print what the time that is given can prove, before anything is measured."""
     from parity.analysis.dataset import load_exclusions
-    from parity.plan.system import kind_of
     from parity.preview import cost, proof
-    from parity.preview.proof import promise_lines
     from parity.preview.simulated import Noises
 
     planned, kind = read_plan(plan), kind_of([load_system(system).scale_label])
@@ -70,7 +66,7 @@ def promise(plan: Path, exclusions: Path, system: Path, archive: Path, promise: 
     runs = Counter(run.case for run in planned.blocks[0].runs)
     is_known = runs.keys() <= before.keys()
     seconds = {case: before[case].seconds * runs[case] for case in runs} if is_known else None
-    lines = promise_lines(planned, proof.needs(planned, Noises(known, kind)), seconds)
+    lines = proof.promise_lines(planned, proof.needs(planned, Noises(known, kind)), seconds)
     print("\n".join(lines))
     promise.write_text("\n".join([*lines, ""]), encoding="utf-8")
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from parity.analysis.dataset import refuse_broken
+from parity.analysis.dataset import load_exclusions, refuse_broken
+from parity.claims.register import load_register
+from parity.claims.verdicts import VERDICTS, Judgement, load_expected
+from parity.core.documents import read_document
 from parity.plan.plan import read_plan
+from parity.plan.system import kind_of
 
 
 def draw(plan: Path, events: Path, values: Path) -> None:
@@ -53,12 +57,9 @@ def compare(
     """Hold what was measured here against the archive, effect by effect and word by word."""
     from parity.analysis.agreement import agree, kappa_of, refuse_missing
     from parity.analysis.analysis import analysed
-    from parity.analysis.dataset import load_exclusions
     from parity.claims.cells import JudgingData
     from parity.claims.judging import judged
-    from parity.claims.register import load_register
     from parity.claims.terms import NOT_TESTED
-    from parity.plan.system import kind_of
     from parity.report import texts
     from parity.report.figures import agreement
     from parity.report.view import origin_of
@@ -80,7 +81,6 @@ def compare(
 
 def claims(verdicts: Path, own: list[Path], folder: Path) -> None:
     """Print the verdict on every claim, and write the table in five forms; then one's own."""
-    from parity.claims.verdicts import Judgement
     from parity.report import claims as shown
 
     made = {folder: verdicts.parent}
@@ -96,8 +96,6 @@ def dashboard(
     verdicts: list[Path], plans: list[Path], claims: Path, published: Path, page: Path
 ) -> None:
     """Write every comparison and claim, down to single runs, as one HTML file."""
-    from parity.claims.register import load_register
-    from parity.claims.verdicts import Judgement
     from parity.report import view
     from parity.report.dashboard import page as pages
 
@@ -113,12 +111,10 @@ def tell(
 ) -> None:
     """Write the paper's sections on published claims, beside the verdicts."""
     from parity.claims import published as papers
-    from parity.claims import register
-    from parity.claims.verdicts import VERDICTS
     from parity.records import schema
     from parity.report import claims as told
 
-    known = register.load_register(claims, published)
+    known = load_register(claims, published)
     judged = schema.read(VERDICTS, verdicts).to_pandas()
     ours = told.follows(map(read_plan, plans), known.studies)
     studies, checked = (known.studies, papers.defects(statements)) if ours else ({}, ())
@@ -143,8 +139,6 @@ def build_paper(
         beside: sections of the other datasets of its system.
         names: of all studies, whose numbers it compares; an archive's paper alone does.
     """
-    from parity.claims.verdicts import load_expected
-    from parity.core.documents import read_document
     from parity.report import paper, texts
     from parity.report.paper import Effort
 
