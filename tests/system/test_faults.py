@@ -11,6 +11,7 @@ is started a second time.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ from cluster import (
     wait_until_quiet,
     wait_until_saved,
 )
-from disturbed import LEFT, Study, Workflow, record_row
+from disturbed import LEFT, SYSTEM, Study, Workflow, record_row
 from virtual_cluster.processes import daemons
 
 from parity.core.files import read_json
@@ -344,6 +345,41 @@ def test_what_the_queue_needs_is_away_when_it_is_asked(name: str, new_study) -> 
     assert ended.status == 0, ended.said
     assert "Nothing to be done" in study.complete().said
     _compare(name, _row(title, "nothing", study, attempts, evidence))
+
+
+@pytest.mark.long
+def test_a_cluster_that_is_gone_ends_the_workflow_with_a_message(new_study) -> None:
+    study = new_study("one")
+    system = study.folder / SYSTEM
+    system.write_text(system.read_text() + "\npatience_minutes: 0.1\n")
+    with study.started() as workflow:
+        attempt = study.wait_until_in_the_middle(workflow)
+        with paused("sysbench"):
+            evidence, attempts = study.evidence(at_work=attempt), study.attempts()
+            wait_until_saved(study.job_of(attempt))
+            with killed_controller():
+                ended = workflow.ended()
+    assert ended.status == 1 and "Traceback" not in ended.said, ended.said
+    seen = f"exit status 1; `{ended.found('(Slurm has not answered for 0.1 minutes)')}`"
+    wait_until_idle()
+    _compare(
+        "gone", _row("Slurm gone for longer than our patience", seen, study, attempts, evidence)
+    )
+
+
+@pytest.mark.long
+def test_a_workflow_that_is_told_to_end_takes_its_jobs_along(new_study) -> None:
+    study = new_study("one")
+    with study.started() as workflow:
+        attempt = study.wait_until_in_the_middle(workflow)
+        evidence, attempts = study.evidence(at_work=attempt), study.attempts()
+        workflow.process.send_signal(signal.SIGTERM)
+        ended = workflow.ended()
+    assert ended.status == 1 and "Traceback" not in ended.said, ended.said
+    wait_for(lambda: not study.jobs(), "its job is still in the queue")
+    assert study.complete().status == 0
+    seen = f"exit status 1; `{ended.found('(Terminating processes on user request)')}`"
+    _compare("sigterm", _row("SIGTERM to the workflow", seen, study, attempts, evidence))
 
 
 @pytest.mark.long

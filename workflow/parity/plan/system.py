@@ -205,6 +205,7 @@ class System(Document, frozen=True, rename={"name": "system"}):
 
     Attributes:
         batch_system: its name, or empty where blocks run on the machine itself.
+        patience_minutes: for how long it may not answer while its jobs are waited for.
         launcher: None where no program can be placed on several nodes.
         modules: environment modules that are loaded before a block.
         module_variables: what they set, beside PATH, for runtimes and the launcher.
@@ -220,6 +221,7 @@ class System(Document, frozen=True, rename={"name": "system"}):
     settle_seconds: float
     max_steal_fraction: float
     batch_system: str = ""
+    patience_minutes: float = 60.0
     launcher: MpiLauncher | None = None
     modules: tuple[str, ...] = ()
     module_variables: tuple[str, ...] = ()
