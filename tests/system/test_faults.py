@@ -362,6 +362,7 @@ def test_a_cluster_that_is_gone_ends_the_workflow_with_a_message(new_study) -> N
     assert ended.status == 1 and "Traceback" not in ended.said, ended.said
     seen = f"exit status 1; `{ended.found('(Slurm has not answered for 0.1 minutes)')}`"
     wait_until_idle()
+    assert study.complete().status == 0
     _compare(
         "gone", _row("Slurm gone for longer than our patience", seen, study, attempts, evidence)
     )

@@ -9,6 +9,8 @@ slurmctld in the middle of a block, so a plugin that mends this will be noticed.
 import signal
 import time
 
+from snakemake.exceptions import WorkflowError
+
 from parity.core.errors import UserError
 
 
@@ -29,12 +31,13 @@ def keep_unanswered(check, patience_minutes):
         else:
             still_active = active_jobs
             if time.monotonic() - answered > 60 * patience_minutes:
-                raise UserError(
+                problem = UserError(
                     f"Slurm has not answered for {patience_minutes:g} minutes",
                     where="patience_minutes of the system's file",
                     action="when it answers, start the same command again: its jobs may have gone"
                     " on, and what they made is kept",
                 )
+                raise WorkflowError(str(problem))
         for job in still_active:
             yield job
 
