@@ -1,6 +1,6 @@
 # The front door. `make all` measures on this machine and leaves paper/paper.pdf;
 # `make test` tests it, real runtimes included. Both install what is missing.
-.PHONY: help all measure figures test test-all test-fast lint bench progress docs faults validate setup environment cluster-up cluster-down cluster-test
+.PHONY: help all measure figures test test-all test-fast lint bench fuzz progress docs faults validate setup environment cluster-up cluster-down cluster-test
 .DEFAULT_GOAL := help
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -50,6 +50,9 @@ lint: environment  ## Formatting, lint, types and spelling
 
 bench: setup  ## What the harness itself costs, as ratios within one run
 	python tools/bench.py
+
+fuzz: environment  ## Thousands of broken inputs: what was refused, read, and how, a row for each kind
+	@python -m pytest -q -s -n 0 tests/unit/core/test_fuzzed_input.py
 
 progress: environment  ## How far the study is, while or after Snakemake runs; PLAN=… for another
 	@python -m parity progress $(if $(PLAN),--plan $(PLAN))

@@ -7,26 +7,31 @@ a value puts something there that no such place can hold; to read that is silent
 
 from __future__ import annotations
 
-import copy
+import contextlib
 import csv
+import inspect
 import io
 import json
+import math
 import random
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import yaml
+from benchmark_help import GOLDEN
+from broken import SEED, Seen, in_text, in_values, places, with_value
+from golden_runs import GoldenRun, golden_runs
 
 from parity.analysis.dataset import load_exclusions
 from parity.claims import published, registration, verdicts
 from parity.claims.register import load_register
+from parity.command_line.main import commands, main
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
+from parity.imports.forms import converter_of
+from parity.imports.rows import Options, Row, checked
 from parity.measure.documents import BLOCK, RECORD
 from parity.plan.plan import read_plan
 from parity.plan.study import load_study
@@ -36,9 +41,7 @@ from parity.report.tables import published as published_values
 from parity.software.images import read_images
 
 CONFIG = Path(__file__).parents[3] / "config"
-SEED, OF_A_TEXT, OF_VALUES = 20261121, 110, 110
-MOST_SECONDS, MOST_SECONDS_IN_ALL = 2, 60
-LONGEST_MESSAGE = 6_000
+OF_A_TEXT, OF_AN_OUTPUT, OF_AN_IMPORT, OF_LINES = 110, 25, 45, 300
 
 Load = Callable[[Path], Any]
 
@@ -64,58 +67,13 @@ CSV_FILES: dict[str, tuple[Load, tuple[str, ...]]] = {
     "published/statements.csv": (published.defects, ()),
     "published/ruiz_table1.csv": (published.table_1, ("percent", "time_ms")),
 }
-# No place of any of these files can hold one of them.
-NO_VALUES = (
-    float("nan"), float("inf"), -float("inf"), 2**80, -(10**40), [[[]]], {"no such key": 1},
-    "a\x00b", "\x1b[2J", "a\x7f", b"bytes", [float("nan")],
+NO_WORDS = (
+    "", "-1", "0", "nan", "inf", "1e999", "../x", "a/b", "a\x1b", "9" * 400, "{}", "[", "'",
+    "\udc80", "x=y", "no-such-thing", "/no/such/file",
 )  # fmt: skip
 NO_CELLS = (
     "nan", "inf", "-Infinity", "1e999", "1_0", "٣", "0x1F", "a\x00b", "\x1b[2J", "x" * 140_000,
 )  # fmt: skip
-PIECES = (
-    b"\x00", b"\xff\xfe", b"\xc3", b"\t", b"\n", b"- ", b": ", b"{", b"[" * 400, b"*a", b"&a ",
-    b"!!bool ", b"!!python/none ", b".nan", b"9" * 5000, b"'", b'"', b"|\n", b"%", b"---\n", b",",
-    b"\x1b", b"1:1:1:1", b"2026-13-45", b"<<: ", b"? ", b"\xe2\x80\xa8", b"\xf0\x9f\x92\xa9",
-)  # fmt: skip
-
-
-def _in_text(content: bytes, chance: random.Random) -> bytes:
-    """A text with a piece put in, cut out, doubled or moved."""
-    at = chance.randrange(len(content))
-    end = min(len(content), at + chance.choice((1, 2, 10, 200)))
-    match chance.randrange(4):
-        case 0:
-            return content[:at] + chance.choice(PIECES) + content[at:]
-        case 1:
-            return content[:at] + content[end:]
-        case 2:
-            return content[:end] + content[at:]
-        case _:
-            return content[:at] + chance.choice(PIECES) + content[end:]
-
-
-def _places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where a document has values."""
-    items = document.items() if isinstance(document, dict) else enumerate(document)
-    for key, value in items:
-        yield (*path, key)
-        if isinstance(value, dict | list):
-            yield from _places(value, (*path, key))
-
-
-def _with(document: Any, path: tuple[Any, ...], value: Any) -> Any:
-    changed = copy.deepcopy(document)
-    inner = changed
-    for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = value
-    return changed
-
-
-def _in_values(document: Any, chance: random.Random) -> bytes:
-    """A document with a value in it that no such place can hold."""
-    place = chance.choice(list(_places(document)))
-    return yaml.safe_dump(_with(document, place, chance.choice(NO_VALUES))).encode()
 
 
 def _in_cells(content: bytes, numbers: tuple[str, ...], chance: random.Random) -> bytes:
@@ -134,66 +92,29 @@ def _in_cells(content: bytes, numbers: tuple[str, ...], chance: random.Random) -
     return text.getvalue().encode()
 
 
-@dataclass
-class Seen:
-    """What came of all mutations."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    tracebacks: list[str] = field(default_factory=list)
-    accepted: list[str] = field(default_factory=list)
-    longest: float = 0.0
-
-    def try_out(self, load: Load, path: Path, content: bytes, name: str, *, broken: bool) -> None:
-        """Read a mutated file, and note what comes of it."""
-        path.write_bytes(content)
-        began = time.process_time()
-        try:
-            load(path)
-        except UserError as error:
-            self.counts["refused"] += 1
-            assert len(str(error)) < LONGEST_MESSAGE, name
-        except Exception as error:
-            self.tracebacks.append(f"{name}: {type(error).__name__}: {str(error)[:200]}")
-        else:
-            self.counts["read"] += 1
-            if broken:
-                self.accepted.append(name)
-        self.counts["tried"] += 1
-        self.longest = max(self.longest, time.process_time() - began)
+def _of_file(seen: Seen, load: Load, path: Path, name: str, content: bytes, broken: bool) -> None:
+    """Read a mutated file, which is broken if nothing may be made of it."""
+    path.write_bytes(content)
+    seen.try_out(name, lambda: load(path), lambda made: broken)
 
 
 def test_no_broken_file_is_read_silently_or_ends_in_a_traceback(tmp_path: Path) -> None:
-    chance, seen, began = random.Random(SEED), Seen(), time.process_time()
+    chance, seen = random.Random(SEED), Seen("configuration")
     for name, load in YAML_FILES.items():
         content, path = (CONFIG / name).read_bytes(), tmp_path / Path(name).name
         document = yaml.safe_load(content)
         # The register is read more slowly than all others.
         few = 3 if name == "claims.yaml" else 1
         for number in range(OF_A_TEXT // few):
-            told = f"{name}, text {number}"
-            seen.try_out(load, path, _in_text(content, chance), told, broken=False)
-        for number in range(OF_VALUES // few):
-            told = f"{name}, value {number}"
-            seen.try_out(load, path, _in_values(document, chance), told, broken=True)
+            _of_file(seen, load, path, f"{name} {number}", in_text(content, chance), False)
+            _of_file(seen, load, path, f"{name} {number}", in_values(document, chance), True)
     for name, (load, numbers) in CSV_FILES.items():
         content, path = (CONFIG / name).read_bytes(), tmp_path / Path(name).name
         for number in range(OF_A_TEXT):
-            told = f"{name}, text {number}"
-            seen.try_out(load, path, _in_text(content, chance), told, broken=False)
-            told = f"{name}, cell {number}"
-            seen.try_out(load, path, _in_cells(content, numbers, chance), told, broken=True)
-    seconds = time.process_time() - began
-    print(
-        f"{seen.counts['tried']} tried, {seen.counts['refused']} refused, "
-        f"{seen.counts['read']} still whole, {len(seen.tracebacks)} tracebacks, "
-        f"{len(seen.accepted)} silent acceptances, longest {seen.longest:.2f} s, "
-        f"{seconds:.0f} s in all"
-    )
-    assert not seen.tracebacks
-    assert not seen.accepted
-    assert seen.counts["tried"] >= 2_000
-    assert seen.longest < MOST_SECONDS
-    assert seconds < MOST_SECONDS_IN_ALL
+            _of_file(seen, load, path, f"{name} {number}", in_text(content, chance), False)
+            cells = _in_cells(content, numbers, chance)
+            _of_file(seen, load, path, f"{name} {number}", cells, True)
+    seen.end(2_000)
 
 
 ARCHIVE = CONFIG.parent / "results/archive/slurm-2026-11-21"
@@ -221,18 +142,82 @@ def _of_archive(name: str) -> bytes:
 
 def test_no_broken_document_of_an_archive_does_either(tmp_path: Path) -> None:
     """What is checked is the reader itself: whoever broke the file may have signed it anew."""
-    chance, seen = random.Random(SEED), Seen()
+    chance, seen = random.Random(SEED), Seen("documents of archives")
     for name, load in DOCUMENTS.items():
         content, path = _of_archive(name), tmp_path / name
         document = json.loads(content)
-        places = [place for place in _places(document) if "parameters" not in place]
+        facts = [place for place in places(document) if "parameters" not in place]
         for number in range(OF_A_DOCUMENT):
-            told = f"{name}, text {number}"
-            seen.try_out(load, path, _in_text(content, chance), told, broken=False)
-            place, fact = chance.choice(places), chance.choice(NO_FACTS)
-            text = json.dumps(_with(document, place, fact)).encode()
-            seen.try_out(load, path, text, f"{name}, {place} = {fact}", broken=True)
-    assert not seen.tracebacks
-    assert not seen.accepted
-    assert seen.counts["tried"] == 2 * OF_A_DOCUMENT * len(DOCUMENTS)
-    assert seen.longest < MOST_SECONDS
+            _of_file(seen, load, path, f"{name} {number}", in_text(content, chance), False)
+            place, fact = chance.choice(facts), chance.choice(NO_FACTS)
+            text = json.dumps(with_value(document, place, fact)).encode()
+            _of_file(seen, load, path, f"{name}, {place} = {fact}", text, True)
+    seen.end(2 * OF_A_DOCUMENT * len(DOCUMENTS))
+
+
+def test_no_broken_output_gives_a_number_that_cannot_be() -> None:
+    """Outputs and traces of every benchmark that has golden ones."""
+    chance, seen = random.Random(SEED), Seen("outputs of programs")
+
+    def read(run: GoldenRun, text: str) -> list[float]:
+        parsed = run.parse(text)
+        if not parsed.valid:
+            raise UserError(parsed.detail)
+        return [metric.value for metric in parsed.metrics]
+
+    def is_wrong(numbers: list[float]) -> bool:
+        return not all(math.isfinite(number) and number >= 0 for number in numbers)
+
+    for run in golden_runs():
+        content = run.text.encode()
+        for number in range(OF_AN_OUTPUT if content else 0):
+            text = in_text(content, chance).decode(errors="replace")
+            seen.try_out(f"{run} {number}", lambda text=text, run=run: read(run, text), is_wrong)
+    seen.end(2_000)
+
+
+def test_no_broken_result_of_others_is_imported(tmp_path: Path) -> None:
+    chance, seen = random.Random(SEED), Seen("imports")
+
+    def imported(file: Path) -> list[Row]:
+        converter = converter_of([file])
+        return checked(list(converter.rows(file, Options("arm", {}))), converter.may_lack)
+
+    def is_wrong(rows: list[Row]) -> bool:
+        return not all(row.value is None or math.isfinite(row.value) for row in rows)
+
+    for golden in sorted(path for path in (GOLDEN / "imports").rglob("*") if path.is_file()):
+        content, path = golden.read_bytes(), tmp_path / golden.name
+        for number in range(OF_AN_IMPORT):
+            path.write_bytes(in_text(content, chance))
+            seen.try_out(f"{golden.name} {number}", lambda path=path: imported(path), is_wrong)
+    seen.end(1_000)
+
+
+def test_no_odd_command_line_ends_in_a_traceback_or_well(tmp_path: Path, monkeypatch) -> None:
+    """Commands of people, with words that none of their options can have, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    chance, seen = random.Random(SEED), Seen("command lines")
+    people = ("measure", "diagnose", "import", "progress", "reparse", "figures")
+
+    def called(words: list[str]) -> None:
+        """Call it; that it ends with another status than 0 is its refusal."""
+        with (
+            contextlib.redirect_stderr(io.StringIO()) as said,
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            try:
+                main(words)
+            except SystemExit as ended:
+                if ended.code:
+                    raise UserError(said.getvalue()[:1000]) from None
+
+    for number in range(OF_LINES):
+        name = chance.choice(people)
+        options = list(inspect.signature(commands()[name].code).parameters)
+        words = [name]
+        for option in chance.sample(options, chance.randrange(len(options) + 1)):
+            words += [f"--{option.replace('_', '-')}", chance.choice(NO_WORDS)]
+        words += chance.sample(["--", "/no/such/program", "-x", "", "é", "--no-such-option"], 2)
+        seen.try_out(f"{number}: {words}", lambda words=words: called(words), lambda made: True)
+    seen.end(OF_LINES)

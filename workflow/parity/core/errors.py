@@ -56,7 +56,7 @@ class UserError(Exception):
 
 @contextmanager
 def shown_to_the_user(status: int = 1) -> Iterator[None]:
-    """Print a UserError, or that a disk is full, as a message alone; exit with `status`.
+    """Print a UserError, or what a file or a full disk refuses, alone; exit with `status`.
 
     Ctrl-C and a reader that has read enough (`| head`) end it with a shell's status for them.
     """
@@ -77,13 +77,12 @@ def shown_to_the_user(status: int = 1) -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        if not (is_full or error.filename):
             raise
-        problem = UserError(
-            f"{error.strerror}",
-            where=str(error.filename or "the file system of results/"),
-            action="make room and start Snakemake again: it goes on where it was",
-        )
+        again = "make room and start Snakemake again: it goes on where it was"
+        where = str(error.filename or "the file system of results/")
+        problem = UserError(f"{error.strerror}", where=where, action=again if is_full else "")
     print(f"{REFUSAL}{problem}", file=sys.stderr)
     sys.exit(status)
 
