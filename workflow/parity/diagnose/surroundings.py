@@ -1,9 +1,8 @@
 """What surrounds a program while it runs: read from outside, of the process itself.
 
-Everything is what the kernel says of the process (proc(5), cgroups(7)), so nothing has to be in the
-image, and it holds for whatever started the container. Its filters of system calls the kernel gives
-to root as instructions that can be loaded again (PTRACE_SECCOMP_GET_FILTER of ptrace(2)); one that
-asks a program of its own (SECCOMP_RET_USER_NOTIF) cannot be.
+All of it is what the kernel says (proc(5), cgroups(7)), whatever started the container. Its filters
+of system calls it gives to root as instructions that can be loaded again (PTRACE_SECCOMP_GET_FILTER
+of ptrace(2)); one that asks a program of its own (SECCOMP_RET_USER_NOTIF) cannot be.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -25,7 +24,6 @@ from typing import Any, NamedTuple
 import psutil
 
 from parity.core.errors import UserError
-from parity.measure.timed_process import adopt
 from parity.runtimes.limits import CONTROL_GROUPS
 
 SURROUNDINGS = "surroundings.json"
@@ -46,6 +44,7 @@ _SERVERS = {"squashfuse", "squashfuse_ll", "fuse-overlayfs"}
 # Mounts of a container that are the kernel's or the engine's own.
 _OWN_MOUNTS = re.compile(r"/(proc|sys|dev|run|etc/(hosts|hostname|resolv\.conf))(/|$)|/$")
 LARGEST_IMAGE = 4 << 30
+_PR_SET_CHILD_SUBREAPER = 36
 _SEIZE, _INTERRUPT, _DETACH, _GET_FILTER = 0x4206, 0x4207, 17, 0x420C
 _BYTES_OF_AN_INSTRUCTION = 8
 _FIRST_LOOK_SECONDS, _LOOK_SECONDS = 0.005, 0.05
@@ -148,14 +147,15 @@ def look(
     Raises:
         UserError: it cannot be started, fails, may not be read, or is over too soon.
     """
-    adopt()
-    with TemporaryFile() as output, TemporaryFile() as errors:
+    with _adopting(), TemporaryFile() as output, TemporaryFile() as errors:
         try:
             process = psutil.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
         except OSError as error:
             raise UserError(f"{words[0]} cannot be started: {error.strerror}") from None
         seen = _watched(process, program, keep, in_front, copy_image)
-        written, said = (_text(file) for file in (output, errors))
+        for file in (output, errors):
+            file.seek(0)
+        written, said = (file.read().decode(errors="replace") for file in (output, errors))
     if process.returncode and not (seen and may_fail):
         last = (said.strip().splitlines() or ["it said nothing"])[-1]
         raise UserError(f"it ended with status {process.returncode}: {last}", where=" ".join(words))
@@ -168,9 +168,15 @@ def look(
     return seen, written
 
 
-def _text(file: Any) -> str:
-    file.seek(0)
-    return str(file.read().decode(errors="replace"))
+@contextmanager
+def _adopting() -> Iterator[None]:
+    """Have what loses its parent below us, meanwhile: engines leave a container to nobody."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def _watched(
@@ -181,8 +187,9 @@ def _watched(
     Raises:
         UserError: the process is somebody else's.
     """
-    process_of, found = None, None
-    denied, began, to_copy = False, process.create_time(), copy_image
+    process_of: _Seen | None = None
+    found: Surroundings | None = None
+    denied, began = False, process.create_time()
     (keep / CODE).mkdir(parents=True, exist_ok=True)
     while process.poll() is None:
         now = max(_candidates(program, began, in_front), default=None)
@@ -193,20 +200,16 @@ def _watched(
                 reading = read(now.pid, now.busy)
                 if server := _server():
                     reading = replace(reading, root=f"fuse.{server}")
-                is_other = (
-                    found is None
-                    or process_of is None
-                    or (now.busy, reading.busy) != (process_of.busy, found.busy)
-                )
-                if is_other:
+                before = process_of and found and (process_of.busy, found.busy)
+                if is_other := (now.busy, reading.busy) != before:
                     shutil.rmtree(keep / CODE)
                     (keep / CODE).mkdir()
                 # What comes late is a library that the program loads itself.
                 if found is None or is_other or len(reading.files) >= len(found.files):
                     _copy_code(now.busy, keep / CODE)
-                    if to_copy and reading.namespaces["mnt"] != _own("mnt"):
+                    if copy_image and reading.namespaces["mnt"] != _own("mnt"):
                         _copy_image(now.pid, keep / IMAGE)
-                        to_copy = False
+                        copy_image = False
                     process_of, found = now, reading
             except PermissionError:
                 denied = True

@@ -205,13 +205,13 @@ class System(Document, frozen=True, rename={"name": "system"}):
 
     Attributes:
         batch_system: its name, or empty where blocks run on the machine itself.
-        patience_minutes: for how long it may not answer while its jobs are waited for.
         launcher: None where no program can be placed on several nodes.
         modules: environment modules that are loaded before a block.
         module_variables: what they set, beside PATH, for runtimes and the launcher.
         image_folder: where images go; None for the folder of their records.
         images_on_node: whether images are made in a job of their own.
         toolchains: what Spack may build with, by name, as the file has it.
+        patience_minutes: for how long the batch system may not answer while jobs wait.
     """
 
     name: str
@@ -221,13 +221,13 @@ class System(Document, frozen=True, rename={"name": "system"}):
     settle_seconds: float
     max_steal_fraction: float
     batch_system: str = ""
-    patience_minutes: float = 60.0
     launcher: MpiLauncher | None = None
     modules: tuple[str, ...] = ()
     module_variables: tuple[str, ...] = ()
     image_folder: str | None = None
     images_on_node: bool = False
     toolchains: dict[str, Any] = msgspec.field(default_factory=dict)
+    patience_minutes: float = 60.0
 
 
 def load_system(path: Path | str) -> System:
