@@ -12,6 +12,7 @@ import inspect
 import json
 import re
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +26,9 @@ MODULES = (
     *("measure", "diagnose", "import_results", "software", "plan", "runner", "records"),
     *("analysis", "claims", "report", "preview", "checks"),
 )
+
+# Python 3.11 counts the depth of what it parses for all threads together.
+_PARSING = threading.Lock()
 
 
 class Command(NamedTuple):
@@ -48,7 +52,9 @@ def commands() -> dict[str, Command]:
     known = {}
     for module in MODULES:
         text = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
-        for node in ast.parse(text).body:
+        with _PARSING:
+            nodes = ast.parse(text).body
+        for node in nodes:
             if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
                 continue
             if node.returns and ast.unparse(node.returns) == "None":
