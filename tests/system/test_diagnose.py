@@ -5,6 +5,7 @@ Needs: podman, bubblewrap, a compiler, and root, who alone may ask for filters a
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -82,6 +83,8 @@ def folder(tmp_path_factory) -> Path:
     for where, times in ((".", 1), ("slow", 5)):
         words = ["gcc", "-O1", f"-DTIMES={times}", "-shared", "-fPIC", "library.c"]
         subprocess.run([*words, "-o", f"{where}/libwork.so"], cwd=made, check=True)
+    # Copies out of an image are by name.
+    shutil.copy(made / "slow/libwork.so", made / "slow/libslow.so")
     words = ["gcc", "-O1", "work.c", "-o", "work", "-L.", "-lwork", f"-Wl,-rpath,{made}"]
     subprocess.run(words, cwd=made, check=True)
     return made
@@ -163,7 +166,7 @@ def looked(folder: Path, outer: str, *program: str, name: str, minutes: float) -
         ),
         pytest.param(
             "environment: LD_PRELOAD",
-            "-v {folder}/slow:/opt/tool -e LD_PRELOAD=/opt/tool/libwork.so",
+            "-v {folder}/slow:/opt/tool -e LD_PRELOAD=/opt/tool/libslow.so",
             ("work", "60000000"),
             id="preload",
             marks=pytest.mark.long,
