@@ -15,7 +15,7 @@ from parity.claims.rules.exists import Count, runs_needed
 from parity.claims.rules.magnitude import compare
 
 GROUPS = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text(encoding="utf-8"))
-EXPECTED = ("verdict", "control", "cells", "blocks")
+EXPECTED = ("verdict", "control", "cells", "blocks", "margin")
 TAKEN = ("unit", "better", "label", "kind")
 
 
@@ -75,6 +75,9 @@ def test_rule(tmp_path: Path, row: Mapping[str, Any]) -> None:
     assert re.search(row.get("reason", ""), found.reason), found.reason
     if "estimate" in row:
         assert found.estimate == pytest.approx(row["estimate"])
+    if "provable" in row:
+        low, high = row["provable"]
+        assert low < found.smallest_margin < high
 
 
 RULES_OF_ONE_CELL = [

@@ -27,6 +27,11 @@ def ended(*pool: Finding) -> tuple[list[str], list[bool]]:
     return [found.verdict for found in after], [found.counts for found in after]
 
 
+def test_all_that_pass_are_most() -> None:
+    just = replace(HOLDS, p_value=0.049)
+    assert ended(*[just] * 6) == (["supported"] * 6, [True] * 6)
+
+
 def test_tests_of_one_claim_are_one_pool(tmp_path: Path) -> None:
     values, cases = levels(1.0, 1.0, 1.1, spread=0.002)
     tests = [
