@@ -347,7 +347,7 @@ case = Case("sleep", "sleep", {}, None, (), (), 400)
 system = System("test", "vm", "bootstrap", 1.0, 0.0, 1.0)
 session = Session(1, None, Allocation(("here",)), {}, {"here": {}}, {}, (), system)
 order = Order("sleep.x", case, arm, state, program, session)
-make_attempt(order, f"parity-killed-{arm.name}", folder)
+make_attempt(order, folder)
 """
 
 

@@ -6,6 +6,7 @@ Needs: gcc, root; Podman and Docker with their images, or the arm is skipped wit
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -89,17 +90,16 @@ def attempt(name, program, folder, images=None, shares=None):
     order = order_of(name, program, images or {}, shares)
     with only_one(SCRATCH, "another measurement on this node"):
         make_ready()
-        run = f"parity-limits-{os.getpid()}-{time.monotonic_ns()}"
-        return make_attempt(order, run, made), made
+        return make_attempt(order, made), made
 
 
 def loops() -> list[psutil.Process]:
     """The busy loops of neighbours of these tests."""
-    found = []
+    found, ours = [], re.compile(r"parity-\d+-[0-9a-f]{8}.*neighbour.*")
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess):
             words = process.cmdline()
-            if words and words[-1].startswith("parity-limits") and "neighbour" in words[-1]:
+            if words and ours.fullmatch(words[-1]):
                 found += [process] if words[2] in neighbour.LOOPS.values() else []
     return found
 
@@ -107,7 +107,7 @@ def loops() -> list[psutil.Process]:
 def containers(engine: str) -> list[str]:
     """The names of the containers that these tests made and that the engine still knows."""
     names = output_of([engine, "ps", "--all", "--format={{.Names}}"]).split()
-    return [name for name in names if name.startswith(f"parity-limits-{os.getpid()}-")]
+    return [name for name in names if name.startswith(f"parity-{os.getpid()}-")]
 
 
 def gate_of(record):

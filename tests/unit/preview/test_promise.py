@@ -4,9 +4,12 @@ import math
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from parity.command_line.main import main
+from parity.core.errors import REFUSED
 from parity.plan.making import make_plan
-from parity.plan.plan import Plan
+from parity.plan.plan import Plan, write_plan
 from parity.plan.study import load_study
 from parity.preview.proof import SECONDS_BESIDE, Need, Proof, blocks_in_time, promise_lines
 from parity.preview.simulated import Noise
@@ -68,3 +71,14 @@ def test_what_is_not_known_is_said(plan) -> None:
 def test_never_more_blocks_than_the_plan_has(plan) -> None:
     reached = blocks_in_time(plan, [_need("sysbench", 0.3)], {"sysbench": 1.0})
     assert reached == {"sysbench": 60}
+
+
+def test_of_a_plan_without_a_limit_of_time_nothing_is_promised(plan, tmp_path, capfd) -> None:
+    write_plan(tmp_path / "plan.json", replace(plan, minutes=None))
+    asked = {name: tmp_path / name for name in ("exclusions", "archive", "promise")}
+    asked |= {"plan": tmp_path / "plan.json", "system": STUDY.parents[1] / "systems/machine.yaml"}
+    with pytest.raises(SystemExit) as ended:
+        main(["promise", *(f"--{name}={path}" for name, path in asked.items())])
+    assert ended.value.code == REFUSED
+    assert "no limit of time" in capfd.readouterr().err
+    assert not (tmp_path / "promise").exists()

@@ -66,6 +66,17 @@ def test_podman_is_asked_again_to_remove_what_was_about_to_end(answers, asked, m
     assert seen == [["podman", "rm", "--force", "--ignore", "--time=0", "run-1"]] * asked
 
 
+def test_two_clones_of_one_campaign_have_no_container_of_one_name(tmp_path, monkeypatch):
+    """An engine has one list of names, and both may be process 7, in turn or in containers."""
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    monkeypatch.chdir(tmp_path)
+    run = "results/blocks/b0001/runs/x.podman/attempt-1"
+    clones = [tmp_path / clone / run for clone in ("one", "two")]
+    names = {model.name_in(folder) for folder in (*clones, clones[0].with_name("attempt-2"))}
+    assert len(names) == 3 and all(re.fullmatch(r"parity-7-[0-9a-f]{8}", name) for name in names)
+    assert model.name_in(clones[0]) == model.name_in(Path("one", run))
+
+
 def test_podman_shares_the_namespaces_that_ranks_of_a_node_have_to_share():
     alone, shared = (arms()[name] for name in ("podman", "podman-shared"))
     assert shared.isolates == ("mnt", "uts")

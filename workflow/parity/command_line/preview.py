@@ -6,6 +6,7 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
+from parity.core.errors import UserError
 from parity.plan.plan import read_plan
 from parity.plan.system import kind_of, load_system
 
@@ -61,6 +62,12 @@ def promise(plan: Path, exclusions: Path, system: Path, archive: Path, promise: 
     from parity.preview.simulated import Noises
 
     planned, kind = read_plan(plan), kind_of([load_system(system).scale_label])
+    if planned.minutes is None:
+        raise UserError(
+            "this plan has no limit of time, so there is nothing to promise of it",
+            where=str(plan),
+            action="give the scale `minutes`, or see by `snakemake plan` what its blocks can prove",
+        )
     known, _ = proof.pilots(proof.datasets_beside(archive), load_exclusions(exclusions))
     before = cost.known_before(planned, archive)
     runs = Counter(run.case for run in planned.blocks[0].runs)

@@ -41,7 +41,7 @@ from parity.measure.timed_process import (
 from parity.plan.plan import Case
 from parity.runtimes import every_arm
 from parity.runtimes.limits import NO_LIMIT, refusal
-from parity.runtimes.model import SCRATCH, Arm, Launch
+from parity.runtimes.model import SCRATCH, Arm, Launch, name_in
 
 
 @dataclass(frozen=True)
@@ -277,12 +277,11 @@ class ArmLost(Exception):
     """An arm's image or runtime is gone since the session began: no fault of the run."""
 
 
-def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
+def make_attempt(order: Order, folder: Path) -> RunRecord:
     """Make one attempt in its own, new folder; its record is written as the last act.
 
     Args:
-        name: unique on this node; a container is called so.
-        folder: empty but for a folder `state`.
+        folder: empty but for a folder `state`; a container is called after it.
 
     Returns:
         The record; its `reason` is empty when the program ended well and all gates held.
@@ -291,6 +290,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         AllocationLost, ArmLost: the run failed because its nodes, or its arm's image or runtime,
             were taken away; no record is written, so the attempt counts as interrupted.
     """
+    name = name_in(folder)
     launch = Launch(
         name, order.state.image, SCRATCH, (folder / "state").resolve(), cpus=order.program.cpus
     )

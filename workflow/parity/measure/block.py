@@ -193,10 +193,8 @@ class BlockRun:
         run_folder = self._folder_of(run)
         while progress.failures(progress.attempts_of(run_folder)) < self.plan.attempts:
             attempt_folder = places.new_attempt(run_folder)
-            number = attempt_folder.name.removeprefix("attempt-")
-            name = f"parity-{os.getpid()}-{self._position(run)}-{number}"
             try:
-                reason = make_attempt(order, name, attempt_folder).reason
+                reason = make_attempt(order, attempt_folder).reason
             except AllocationLost as error:
                 raise UserError(
                     f"the allocation is no longer whole: {error}",
@@ -222,14 +220,11 @@ class BlockRun:
             reason, good = progress.last_reason(attempts), progress.good_record(attempts)
             said = f"{good.wall_seconds:.2f} s" if good else reason
         progress.count(run.name, reason, why is None, self.folder)
-        place = f"{self._position(run):>3}/{len(self.block.runs)}"
+        place = f"{1 + self.block.runs.index(run):>3}/{len(self.block.runs)}"
         progress.show(f"{self.block.name}  {place}  {run.name:<28} {said}")
 
     def _folder_of(self, run: Run) -> Path:
         return self.folder / "runs" / run.name
-
-    def _position(self, run: Run) -> int:
-        return 1 + self.block.runs.index(run)
 
 
 def _program(case: Case, arm: Arm, provider: str, session: Session) -> Program:

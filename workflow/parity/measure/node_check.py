@@ -27,7 +27,7 @@ from parity.measure.inner_command import sweep
 from parity.measure.node import wait_until_idle
 from parity.measure.places import SHARED_MEMORY, WORK, lay_out, tool, tools_for
 from parity.measure.timed_process import launch_environment
-from parity.runtimes import every_arm
+from parity.runtimes import every_arm, model
 from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, Arm, Image, Launch
 from parity.software.binaries import Audit, CutOff, ProgramFile, audit_script, read_audit
 from parity.software.images import ImageRecord
@@ -98,7 +98,7 @@ def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> Answer:
             tempfile.TemporaryFile() as errors,
         ):
             starts += 1
-            launch = Launch(f"parity-audit-{os.getpid()}-{arm.name}", image, SCRATCH, Path(state))
+            launch = Launch(model.name_in(Path(state)), image, SCRATCH, Path(state))
             try:
                 audit = _audit_of(arm.command(launch, words), errors)
             except (UserError, TimeoutError, subprocess.SubprocessError) as error:

@@ -92,7 +92,7 @@ class NativeRuns:
         order = Order(f"{case.name}.{self.arm}", case, arm, state, program, self.session)
         for _ in range(self.attempts):
             attempt = places.new_attempt(self.folder)
-            made = make_attempt(order, f"parity-pilot-{attempt.name}", attempt)
+            made = make_attempt(order, attempt)
             if not made.reason:
                 return _outputs(attempt, made, self.session)
         raise _refused(case, f"{made.reason}, {made.detail}")

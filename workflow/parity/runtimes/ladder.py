@@ -36,7 +36,7 @@ from parity.runtimes.limits import (
     control_group_version,
     control_group_words,
 )
-from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look, absent
+from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look, absent, name_in
 from parity.runtimes.namespaces import mounted, no_user_namespaces
 
 PROFILE = Path("/usr/share/containers/seccomp.json")
@@ -250,7 +250,7 @@ class Step(Arm):
         # The image is the run's own; everything else is tried.
         tried = replace(self, mechanisms=tuple(n for n in self.mechanisms if n != "squashfs"))
         with tempfile.TemporaryDirectory() as state:
-            launch = Launch(f"parity-probe-{os.getpid()}-{self.name}", None, SCRATCH, Path(state))
+            launch = Launch(name_in(Path(state)), None, SCRATCH, Path(state))
             words = tried.command(launch, ["true"])
             for _ in range(_TRIES):
                 started, answer = answer_of(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -101,6 +102,15 @@ class Look(NamedTuple):
 
     colour: str
     marker: str
+
+
+def name_in(folder: Path) -> str:
+    """A container's name that nothing else on a node has: of this process, working in a folder.
+
+    Engines keep one list of names for all clones on a node, and a dead runner's number returns.
+    """
+    digest = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()
+    return f"parity-{os.getpid()}-{digest[:8]}"
 
 
 def manifest_digest(oci: Path) -> str:
