@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from parity.software import build
 from parity.software import images as records
 from parity.software import install as installation
 from parity.software.foreign_image import take_foreign
-from parity.software.images import ImageRecord, made_or_reason, maker_of, place_of
+from parity.software.images import ImageRecord, maker_of, place_of
 from parity.software.native import build_native, check_lock, make_lock
 from parity.software.spack import chosen_spack, gather_sources, release_of
 from parity.software.toolchain import (
@@ -40,11 +39,7 @@ def probe() -> None:
 
 def bootstrap_base(record: Path, log: Path, base_image: str, folder: str | None) -> None:
     """Make the base image from Debian's packages, or take it from a registry by digest."""
-    if base_image != "bootstrap":
-        write_document(record, build.registry_base(base_image))
-        return
-    make = partial(build.bootstrap_base, place_of(record, folder, "base.tar"), log)
-    write_document(record, made_or_reason(make, ImageRecord("base"), log))
+    write_document(record, build.base_image(base_image, place_of(record, folder, "base.tar"), log))
 
 
 def take_image(
@@ -80,31 +75,28 @@ def build_image(
             context = build.compiled_context(files, packages, compiled, compiler, place)
         else:
             context = build.system_context(files, packages)
-        parent = read_document(base, ImageRecord)
-        make = partial(build.build_image, parent, context, place_of(record, folder, "oci"), log)
-        empty = ImageRecord("oci", parent="base", parent_digest=parent.digest)
-        write_document(record, made_or_reason(make, empty, log))
+        place_there = place_of(record, folder, "oci")
+        made = build.build_image(read_document(base, ImageRecord), context, place_there, log)
+        write_document(record, made)
 
 
 def unpack_image(oci: Path, record: Path, log: Path, folder: str | None) -> None:
     """Unpack the image into a directory."""
     image, place = read_document(oci, ImageRecord), place_of(record, folder, "directory")
-    unpack = partial(build.unpack_image, image, place, rootless=os.getuid() != 0, log=log)
-    empty = ImageRecord("directory", parent="oci", parent_digest=image.digest)
-    write_document(record, made_or_reason(unpack, empty, log))
+    write_document(record, build.unpack_image(image, place, os.getuid() != 0, log))
 
 
 def convert_image(
     format: str, oci: Path, directory: Path | None, record: Path, log: Path, folder: str | None
 ) -> None:
     """Convert the image into the format of one runtime."""
-    arm, place = maker_of(format), place_of(record, folder, f"image.{format}")
+    place = place_of(record, folder, f"image.{format}")
     # Nothing is at this place for a format that is not made from it.
     unpacked = ImageRecord("directory", location=str(place.with_name("directory")))
     if directory:
         unpacked = read_document(directory, ImageRecord)
-    make = partial(build.make_format, arm, read_document(oci, ImageRecord), unpacked, place)
-    write_document(record, made_or_reason(make, ImageRecord(format, parent=arm.made_from), log))
+    image = read_document(oci, ImageRecord)
+    write_document(record, build.make_format(maker_of(format), image, unpacked, place, log))
 
 
 def images(formats: list[Path], images: Path, table: Path) -> None:

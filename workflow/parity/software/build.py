@@ -14,7 +14,9 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -45,7 +47,10 @@ SPACK_PARTS = ("bin", "etc", "lib", "share", "var/spack/repos")
 _SOURCES = "file:///sources"
 _PACKAGES = Path("/spack/builtin/repos/spack_repo/builtin")
 _COMPILE = Path(__file__).with_name("compiled.Dockerfile")
-_BYTECODE = shutil.ignore_patterns("__pycache__", "*.pyc")
+# Copies a part of Spack or of a toolchain, without what Python compiled of it.
+_copy = partial(
+    shutil.copytree, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
+)
 # Debian packages that building and unpacking take, beyond those of the runtimes, and the static
 # tools around programs in a foreign image (measure/places.py).
 PACKAGES = ("buildah", "busybox-static", "mmdebstrap", "skopeo", "uidmap", "umoci")
@@ -57,27 +62,23 @@ REGISTRY = "registry"
 # What a build sees of our environment: how its tool finds its programs, store, daemon and the
 # network. All else, such as a site's tokens, is kept from the programs that a build runs.
 BUILD_VARIABLES = (
-    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "DBUS_SESSION_BUS_ADDRESS",
-    "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
-    "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
-    "DOCKER_BUILDKIT", "REGISTRY_AUTH_FILE", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF",
-    "CONTAINERS_REGISTRIES_CONF", "STORAGE_DRIVER", "STORAGE_OPTS",
-    "http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy",
-    "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY",
-    "SSL_CERT_FILE", "SSL_CERT_DIR",
-)  # fmt: skip
+    *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"),
+    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "DOCKER_CONFIG", "DOCKER_CONTEXT"),
+    *("DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "DOCKER_BUILDKIT"),
+    *("REGISTRY_AUTH_FILE", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF"),
+    *("CONTAINERS_REGISTRIES_CONF", "STORAGE_DRIVER", "STORAGE_OPTS"),
+    *("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+)
 
 
 @dataclass(frozen=True)
 class Context:
-    """A build's input.
+    """A build's input: what is sent to the builder, Dockerfile and all, and the stage to build.
 
-    Attributes:
-        folder: what is sent to the builder; the Dockerfile is in it.
-        stage: stage of the Dockerfile that is the image.
-        arguments: build arguments, apart from BASE and RECIPE.
-        made_from: text that changes with what the image is made from, apart from the base
-            and the arguments.
+    `arguments` are those apart from BASE and RECIPE; `made_from` is a text that changes with what
+    the image is made from, apart from the base and them.
     """
 
     folder: Path
@@ -110,11 +111,9 @@ def compiled_context(
     compiler: Sequence[str],
     folder: Path,
 ) -> Context:
-    """The same image with, on top, the programs that are compiled from our own sources.
+    """The same in an empty folder, and on top the programs that are compiled from our own sources.
 
-    Args:
-        compiler: packages (`name=version`) that compile them, natively as well.
-        folder: an empty folder that becomes the context.
+    `compiler` are the packages (`name=version`) that compile them, natively as well.
     """
     shutil.copytree(containers, folder, dirs_exist_ok=True)
     dockerfile = folder / "Dockerfile"
@@ -125,11 +124,7 @@ def compiled_context(
     for path in source_paths(sources):
         shutil.copy(path, folder / "sources")
     context = system_context(folder, packages)
-    own = {
-        "COMPILER": " ".join(compiler),
-        "SOURCES": " ".join(sources),
-        "FOLDER": str(COMPILED),
-    }
+    own = {"COMPILER": " ".join(compiler), "SOURCES": " ".join(sources), "FOLDER": str(COMPILED)}
     return dataclasses.replace(context, stage="compiled", arguments={**context.arguments, **own})
 
 
@@ -141,28 +136,24 @@ def spack_context(
     sources: Path,
     folder: Path,
 ) -> Context:
-    """The image that has, on top, what Spack builds from the toolchain's lock.
+    """The same in an empty folder, and on top what Spack builds from the toolchain's lock.
 
-    Args:
-        sources: source mirror that has all sources of the lock.
-        folder: an empty folder that becomes the context.
+    `sources` is a source mirror that has all sources of the lock.
     """
     # Natively the same versions compile, so the same bytes can come out.
     debian = installed_packages(toolchain)
-    shutil.copytree(containers, folder, dirs_exist_ok=True, ignore=_BYTECODE)
+    _copy(containers, folder, dirs_exist_ok=True)
     # Spack as it is used natively, without what it compiled of itself.
     for part in SPACK_PARTS:
-        origin, copy = spack.program.parents[1] / part, folder / "spack" / part
-        if origin.is_dir():
-            shutil.copytree(origin, copy, symlinks=True, ignore=_BYTECODE)
+        if (origin := spack.program.parents[1] / part).is_dir():
+            _copy(origin, folder / "spack" / part)
     if spack.packages:
-        builtin = folder / _PACKAGES.relative_to("/")
-        shutil.copytree(spack.packages, builtin, symlinks=True, ignore=_BYTECODE)
+        _copy(spack.packages, folder / _PACKAGES.relative_to("/"))
     # The toolchain's own files, and the recipes within: this is what the image shows of them.
-    shutil.copytree(toolchain.recipes, folder / "toolchain/recipes", ignore=_BYTECODE)
+    _copy(toolchain.recipes, folder / "toolchain/recipes")
     for name in LOCKED:
         shutil.copy(toolchain.folder / name, folder / "toolchain")
-    shutil.copytree(sources, folder / "sources", symlinks=True)
+    _copy(sources, folder / "sources", ignore=None)
     site = dataclasses.replace(spack.site, sources=_SOURCES)
     packages_there = _PACKAGES if spack.packages else None
     write_scope(site, spack.home, spack.home / "recipes", packages_there, folder / "scope")
@@ -180,41 +171,28 @@ def spack_context(
     return Context(folder, "spack", arguments, "\0".join(made_from))
 
 
-@dataclass(frozen=True)
-class Builder:
+class Builder(NamedTuple):
     """A program that understands a Dockerfile.
 
     Attributes:
-        alive: command that succeeds where it can be used, and then says its version.
-        build: words that begin a build. The host's network is used because that is
-            the one that reaches the mirror; `chroot` needs no privilege.
+        alive: succeeds where it can be used, and then says its version.
+        isolation: words for a build; `chroot` needs no privilege.
         store: transport of its image store, as skopeo names it; `image` is before an id.
     """
 
     program: str
     alive: tuple[str, ...]
-    build: tuple[str, ...]
+    isolation: tuple[str, ...]
     store: str
     image: str
 
 
+_VERSION = "--format=docker version {{.Server.Version}}"
 BUILDERS = (
-    Builder(
-        "docker",
-        ("docker", "version", "--format=docker version {{.Server.Version}}"),
-        ("docker", "build", "--network=host"),
-        "docker-daemon:",
-        "docker-daemon:sha256:",
-    ),
+    Builder("docker", ("docker", "version", _VERSION), (), "docker-daemon:", "sha256:"),
     *(
-        Builder(
-            program,
-            (program, "--version"),
-            (program, "build", "--isolation=chroot", "--network=host"),
-            "containers-storage:",
-            "containers-storage:@",
-        )
-        for program in ("podman", "buildah")
+        Builder(user, (user, "--version"), ("--isolation=chroot",), "containers-storage:", "@")
+        for user in ("podman", "buildah")
     ),
 )
 
@@ -222,23 +200,16 @@ BUILDERS = (
 def build_command(
     builder: Builder, context: Context, base: str, recipe: str, identity: Path
 ) -> list[str]:
-    """The command line that builds the context's stage.
+    """The command line that builds a stage on a base that `FROM` accepts; its id goes into a file.
 
-    Args:
-        base: a name of the base that `FROM` accepts.
-        identity: file for the id of the image.
+    The host's network is used because that is the one that reaches the mirror.
     """
     arguments = {"BASE": base, "RECIPE": recipe, **context.arguments}
     words = [w for key, value in arguments.items() for w in ("--build-arg", f"{key}={value}")]
     file = context.folder / "Dockerfile"
     tail = ["--target", context.stage, "--iidfile", str(identity), "--file", str(file)]
-    return [*builder.build, *words, *tail, str(context.folder)]
-
-
-def registry_base(reference: str) -> ImageRecord:
-    """A base image of a registry, given by digest (`load_system` refuses any other)."""
-    digest = reference.partition("@")[2]
-    return ImageRecord("base", digest=digest, tool=REGISTRY, location=reference)
+    begin = [builder.program, "build", *builder.isolation, "--network=host"]
+    return [*begin, *words, *tail, str(context.folder)]
 
 
 def made(
@@ -246,6 +217,7 @@ def made(
     make: Callable[[Path], str | None],
     destination: Path,
     tool: Sequence[str],
+    log: Path | None,
     *,
     digest: Callable[[str], str] = lambda location: files.digest(Path(location)),
     size: Callable[[str], int] = lambda location: files.size_on_disk(Path(location)),
@@ -253,63 +225,85 @@ def made(
     """A format that is made beside its place, and given its name as soon as it is whole.
 
     Args:
-        empty: what is known of it before.
+        empty: what is known of it before; with a reason it is left at that.
         make: writes to the path that it is given, or returns an id in an image store.
         tool: command that says the version of what makes it.
-        digest: from a location to `sha256:…` of what is there.
-        size: from a location to bytes.
+        log: where the whole message of a failure goes, and the record has a reason: one format that
+            cannot be made keeps nobody from measuring the others. Without, UserError is raised.
+        digest, size: from a location to `sha256:…` of what is there, and to its bytes.
     """
+    if empty.reason:
+        return empty
     part = destination.with_name(f".{destination.name}.part")
     remove(part)
-    start = time.monotonic()
-    location = make(part)
-    seconds = round(time.monotonic() - start, 3)
-    if location is None or location == str(part):
-        publish(part, destination)
-        location = str(destination)
-    return replace(
-        empty,
-        digest=digest(location),
-        bytes=size(location),
-        seconds=seconds,
-        tool=answer_of(tool)[1],
-        location=location,
-    )
+    try:
+        start = time.monotonic()
+        location = make(part)
+        seconds = round(time.monotonic() - start, 3)
+        if location is None or location == str(part):
+            publish(part, destination)
+            location = str(destination)
+        found = {"digest": digest(location), "bytes": size(location), "location": location}
+        return replace(empty, **found, seconds=seconds, tool=answer_of(tool)[1])
+    except UserError as error:
+        if not log:
+            raise
+        with log.open("a") as file:
+            file.write(f"{error}\n")
+        print(f"parity: {empty.format} could not be made: {error}")
+        return replace(empty, reason=f"making it failed: {error.what.splitlines()[0]}")
 
 
-def bootstrap_base(destination: Path, log: Path) -> ImageRecord:
-    """A minimal Debian as a tar file, from this machine's own mirror."""
-    if not is_installed("mmdebstrap"):
-        return ImageRecord("base", reason="mmdebstrap not installed")
+def _missing(*programs: str) -> str:
+    absent = [program for program in programs if not is_installed(program)]
+    return f"{' and '.join(absent)} not installed" if absent else ""
+
+
+def base_image(named: str, destination: Path, log: Path) -> ImageRecord:
+    """A minimal Debian as a tar file, from this machine's own mirror, or a registry's image.
+
+    Args:
+        named: `bootstrap`, or a name with a digest (`load_system` refuses any other).
+    """
+    if named != "bootstrap":
+        return ImageRecord("base", digest=named.partition("@")[2], tool=REGISTRY, location=named)
+    if reason := _missing("mmdebstrap"):
+        return ImageRecord("base", reason=reason)
     suite = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
     sources = debian_sources(suite)
-    if not sources:
-        return ImageRecord("base", reason="apt knows no Debian mirror for this release")
 
     def bootstrap(part: Path) -> None:
         argv = ["mmdebstrap", "--variant=minbase", "--format=tar", suite, str(part), *sources]
         when = {"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH}
         output_of(argv, environment=when, inherited=BUILD_VARIABLES, log=log)
 
-    return made(ImageRecord("base"), bootstrap, destination, ("mmdebstrap", "--version"))
+    no_mirror = "" if sources else "apt knows no Debian mirror for this release"
+    empty = ImageRecord("base", reason=no_mirror)
+    return made(empty, bootstrap, destination, ("mmdebstrap", "--version"), log)
 
 
 def build_image(base: ImageRecord, context: Context, destination: Path, log: Path) -> ImageRecord:
-    """Build the image and leave it as an OCI image layout, tagged `parity`.
-
-    Raises UserError if a program that is here fails, or the image is not on that base.
-    """
-    missing = [program for program in ("skopeo", "umoci") if not is_installed(program)]
-    reason = base.reason or (f"{' and '.join(missing)} not installed" if missing else "")
+    """Build the image and leave it as an OCI image layout, tagged `parity`."""
+    empty = ImageRecord("oci", parent="base", parent_digest=base.digest)
+    reason = base.reason or _missing("skopeo", "umoci")
     builder = next((builder for builder in BUILDERS if answer_of(builder.alive)[0]), None)
     if reason or not builder:
-        reason = reason or "no image builder: docker, podman or buildah"
-        return ImageRecord("oci", parent="base", parent_digest=base.digest, reason=reason)
+        return replace(empty, reason=reason or "no image builder: docker, podman or buildah")
     recipe = recipe_of(context, base.digest)
 
     def build(part: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            reference = _base_reference(base, builder, Path(folder), log)
+            reference = base.location
+            if base.tool != REGISTRY:
+                # What `FROM` is to accept is put into the builder's store first.
+                reference = f"localhost/parity-base:{base.digest.removeprefix('sha256:')[:12]}"
+                layout = f"{folder}/base"
+                image = ["--image", f"{layout}:{TAG}"]
+                output_of(["umoci", "init", "--layout", layout])
+                output_of(["umoci", "new", *image])
+                output_of(["umoci", "raw", "add-layer", *image, base.location], log=log)
+                named = f"{builder.store}{reference}"
+                output_of(["skopeo", "copy", f"oci:{layout}:{TAG}", named], log=log)
             identity = Path(folder) / "id"
             try:
                 argv = build_command(builder, context, reference, recipe, identity)
@@ -318,8 +312,9 @@ def build_image(base: ImageRecord, context: Context, destination: Path, log: Pat
                 # The command line alone would be a screen.
                 what = f"{builder.program} cannot build it, see {log}\n{error.what}"
                 raise UserError(what) from None
-            image = f"{builder.image}{identity.read_text().strip().removeprefix('sha256:')}"
-        output_of(["skopeo", "copy", image, f"oci:{part}:{TAG}"], log=log)
+            built = identity.read_text().strip().removeprefix("sha256:")
+        image_there = f"{builder.store}{builder.image}{built}"
+        output_of(["skopeo", "copy", image_there, f"oci:{part}:{TAG}"], log=log)
         lowest = image_configuration(part)["rootfs"]["diff_ids"][0]
         if base.tool != REGISTRY and lowest != base.digest:
             raise UserError(
@@ -327,60 +322,51 @@ def build_image(base: ImageRecord, context: Context, destination: Path, log: Pat
                 action="snakemake images --forcerun bootstrap_base",
             )
 
-    empty = ImageRecord("oci", parent="base", parent_digest=base.digest, recipe=recipe)
-    return made(empty, build, destination, builder.alive, digest=lambda o: manifest_digest(Path(o)))
+    empty = replace(empty, recipe=recipe)
+    return made(
+        empty, build, destination, builder.alive, log, digest=lambda o: manifest_digest(Path(o))
+    )
 
 
-def _base_reference(base: ImageRecord, builder: Builder, folder: Path, log: Path) -> str:
-    """A name of the base that `FROM` accepts; a bootstrapped one is put into the store first."""
-    if base.tool == REGISTRY:
-        return base.location
-    name = f"localhost/parity-base:{base.digest.removeprefix('sha256:')[:12]}"
-    layout = folder / "base"
-    image = f"{layout}:{TAG}"
-    output_of(["umoci", "init", "--layout", layout])
-    output_of(["umoci", "new", "--image", image])
-    output_of(["umoci", "raw", "add-layer", "--image", image, base.location], log=log)
-    output_of(["skopeo", "copy", f"oci:{image}", f"{builder.store}{name}"], log=log)
-    return name
+def _of(parent: ImageRecord, image_format: str, reason: str = "") -> ImageRecord:
+    """What is known of a format before it is made."""
+    return ImageRecord(
+        image_format,
+        parent=parent.format,
+        parent_digest=parent.digest,
+        recipe=parent.recipe,
+        reason=reason or parent.reason,
+    )
 
 
 def unpack_image(oci: ImageRecord, destination: Path, rootless: bool, log: Path) -> ImageRecord:
     """Unpack the image into a directory; `rootless` if we are not root: then all files are ours."""
-    if oci.reason:
-        return ImageRecord("directory", parent="oci", reason=oci.reason)
 
     def unpack(part: Path) -> None:
         words = ["umoci", "raw", "unpack", *(["--rootless"] if rootless else [])]
         output_of([*words, "--image", f"{oci.location}:{TAG}", part], log=log)
 
-    empty = ImageRecord("directory", parent="oci", parent_digest=oci.digest, recipe=oci.recipe)
-    return made(empty, unpack, destination, ("umoci", "--version"))
+    return made(_of(oci, "directory"), unpack, destination, ("umoci", "--version"), log)
 
 
 def make_format(
-    arm: Arm, oci: ImageRecord, directory: ImageRecord, destination: Path
+    arm: Arm, oci: ImageRecord, directory: ImageRecord, destination: Path, log: Path
 ) -> ImageRecord:
-    """Make the arm's format from the image; where that is impossible the record says why.
-
-    Raises UserError if a program that is here fails, or the result is another image.
-    """
-    parent = directory if arm.made_from == "directory" else oci
-    empty = ImageRecord(str(arm.image_format), parent=parent.format)
-    if reason := parent.reason or arm.probe().reason:
-        return replace(empty, reason=reason)
+    """Make the arm's format from the image."""
 
     def convert(part: Path) -> str:
-        return arm.convert(Path(oci.location), Path(directory.location), part)
+        layout = Path(oci.location)
+        location = arm.convert(layout, Path(directory.location), part)
+        # An image store's id is the digest of the image's configuration or of its manifest.
+        expected = (config_digest(layout), manifest_digest(layout))
+        if location.startswith("sha256:") and location not in expected:
+            raise UserError(
+                f"{arm.image_format} holds another image than {layout}: "
+                f"its id is {location}, expected {' or '.join(expected)}",
+                action="snakemake images --forcerun build_image",
+            )
+        return location
 
-    empty = replace(empty, parent_digest=parent.digest, recipe=oci.recipe)
-    record = made(empty, convert, destination, arm.converter, digest=arm.digest, size=arm.size)
-    # An image store's id is the digest of the image's configuration or of its manifest.
-    expected = (config_digest(Path(oci.location)), manifest_digest(Path(oci.location)))
-    if record.location == record.digest and record.digest not in expected:
-        raise UserError(
-            f"{record.format} holds another image than {oci.location}: "
-            f"its id is {record.digest}, expected {' or '.join(expected)}",
-            action="snakemake images --forcerun build_image",
-        )
-    return record
+    parent = directory if arm.made_from == "directory" else oci
+    empty = _of(parent, str(arm.image_format), parent.reason or arm.probe().reason)
+    return made(empty, convert, destination, arm.converter, log, digest=arm.digest, size=arm.size)

@@ -160,8 +160,8 @@ def take_foreign(
             shutil.rmtree(bundle)
 
     empty = ImageRecord("oci", parent=FOREIGN, parent_digest=foreign.digest, recipe=recipe)
-    version = ("umoci", "--version")
-    layout = made(empty, take, destination, version, digest=lambda o: manifest_digest(Path(o)))
+    umoci, of_layout = ("umoci", "--version"), lambda layout: manifest_digest(Path(layout))
+    layout = made(empty, take, destination, umoci, None, digest=of_layout)
     return ImageRecord(FOREIGN, digest=foreign.digest, location=reference), layout
 
 

@@ -1,7 +1,4 @@
-"""The digest chain: each format of the one image, what it was made from, and where it lies.
-
-Owns images.json, the records of all formats, and the file of each format's own record.
-"""
+"""The digest chain: images.json and each format's own record, and where images lie."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +31,6 @@ TAG = "parity"
 FOREIGN = "foreign"
 # The records of all formats, by format.
 IMAGES = "images.json"
-IMAGES_VERSION = 2
 
 
 class ImageRecord(Document, frozen=True, kw_only=False):
@@ -42,14 +38,11 @@ class ImageRecord(Document, frozen=True, kw_only=False):
 
     Attributes:
         format: base or foreign, oci, directory, squashfs, sif, docker, podman.
-        digest: `sha256:…` of the content; empty if it could not be made.
+        digest: `sha256:…` of the content; as location, empty if it could not be made.
         parent: format that it was made from; empty for the base and for a foreign image.
-        bytes: size on disk, or what the image store says.
-        seconds: time that making it took.
-        tool: program and version that made it.
-        reason: why it could not be made here; empty otherwise.
-        location: absolute path, or id in an image store; empty if it could not be made, and
-            in a dataset, which is of no machine.
+        bytes: size on disk, or what the image store says; `seconds` that making it took.
+        tool: program and version that made it; `reason`, why it could not be made here.
+        location: absolute path, or id in an image store; empty in a dataset, of no machine.
         recipe: SHA-256 of Dockerfile, base and packages, as in the image's marker file.
     """
 
@@ -91,18 +84,12 @@ def read_images(path: Path | str) -> dict[str, ImageRecord]:
 
 def write_images(path: Path | str, formats: Mapping[str, ImageRecord]) -> None:
     """Write images.json whole or not at all."""
-    write_document(Path(path), Images(version=IMAGES_VERSION, formats=dict(formats)))
+    write_document(Path(path), Images(version=2, formats=dict(formats)))
 
 
 def without_location(formats: Mapping[str, ImageRecord]) -> dict[str, ImageRecord]:
     """The records without their place on this machine, as a dataset has them."""
     return {name: msgspec.structs.replace(record, location="") for name, record in formats.items()}
-
-
-def publish(part: Path, final: Path) -> None:
-    """Give a finished file or directory its name, in place of what had it before."""
-    remove(final)
-    part.rename(final)
 
 
 def remove(path: Path) -> None:
@@ -113,20 +100,10 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Path) -> ImageRecord:
-    """The record that `make` gives; if a program fails, the empty one with that as its reason.
-
-    One format that cannot be made keeps nobody from measuring the others; log and standard
-    output get the whole message.
-    """
-    try:
-        return make()
-    except UserError as error:
-        with log.open("a") as file:
-            file.write(f"{error}\n")
-        print(f"parity: {empty.format} could not be made: {error}")
-        reason = f"making it failed: {error.what.splitlines()[0]}"
-        return msgspec.structs.replace(empty, reason=reason)
+def publish(part: Path, final: Path) -> None:
+    """Give a finished file or directory its name, in place of what had it before."""
+    remove(final)
+    part.rename(final)
 
 
 def place_of(record: Path, folder: str | None, name: str) -> Path:
@@ -182,11 +159,10 @@ class NeededImage:
 
     Attributes:
         base: the base image as the system's file has it: `bootstrap`, or by its digest.
+        packages: Debian's of the study's benchmarks; none for a foreign image.
+        formats: those that the study's arms run from. Without any, no image is made.
+        sources: names of the sources that are compiled for it.
         foreign: an image that somebody else made, as the study names it; empty for one of ours.
-            Nothing is installed in it, so it has no packages.
-        packages: names of the Debian packages of the study's benchmarks, sorted.
-        formats: those that the study's arms run from, sorted. Without any, no image is made.
-        sources: names of the sources that are compiled for it, sorted.
     """
 
     base: str
