@@ -35,10 +35,7 @@ _BUILD_ID_NOTE = re.compile(r"04000000(..)00000003000000474e5500([0-9a-f]*)")
 
 
 def audit_script(paths: Sequence[str], shell: Sequence[str] = ("/bin/sh",)) -> list[str]:
-    """The command that prints the identity of the executables at `paths`.
-
-    An image without `ldd` tells of no libraries.
-    """
+    """The command that tells of the executables at `paths`; without `ldd`, of no libraries."""
     return [*shell, "-c", _SCRIPT, "audit", *paths]
 
 

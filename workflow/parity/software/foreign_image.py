@@ -15,8 +15,8 @@ import tarfile
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from parity.core import files
 from parity.core.commands import answer_of, output_of
@@ -47,8 +47,7 @@ _SYSTEM = re.compile(r"\|(\d+)-\d+ *\|FS \(Squashfs/\*System/(\w+)\)")
 _STORES = (("docker", "docker-daemon:sha256:"), ("podman", "containers-storage:@"))
 
 
-@dataclass(frozen=True)
-class Foreign:
+class Foreign(NamedTuple):
     """A foreign image that is there.
 
     Attributes:
@@ -69,9 +68,7 @@ def refuse_no_image(reference: str, where: str) -> None:
 def foreign_files(reference: str) -> list[str]:
     """The file that changes when an image at a path does; none for one of a store."""
     path = Path(reference)
-    if not path.exists():
-        return []
-    return [str(path / "index.json" if path.is_dir() else path)]
+    return [str(path / "index.json" if path.is_dir() else path)] if path.exists() else []
 
 
 def find_foreign(reference: str) -> Foreign:
@@ -84,12 +81,9 @@ def find_foreign(reference: str) -> Foreign:
         try:
             return Foreign(manifest_digest(path), f"oci:{path}")
         except (OSError, ValueError, KeyError):
-            raise UserError(
-                f"the OCI layout {path} does not hold one image",
-                where=_WHERE,
-                action="copy the one that is meant: skopeo copy oci:<layout>:<tag>"
-                " oci:<new folder>",
-            ) from None
+            action = "copy the one that is meant: skopeo copy oci:<layout>:<tag> oci:<new folder>"
+            what = f"the OCI layout {path} does not hold one image"
+            raise UserError(what, where=_WHERE, action=action) from None
     if path.is_file():
         digest = files.digest(path)
         with path.open("rb") as file:
@@ -125,11 +119,8 @@ def take_foreign(
 ) -> tuple[ImageRecord, ImageRecord]:
     """Leave a foreign image as an OCI image layout, tagged `parity`, with the thin layer on top.
 
-    The same image gives the same layout, byte for byte. UserError if it cannot be read, or is
-    of another architecture.
-
-    Args:
-        hosts: what the image gets as /etc/hosts, a place for the host's own.
+    The same image gives the same layout, byte for byte; its /etc/hosts is a place for the host's
+    own, with the text of `hosts`. UserError if it cannot be read, or is of another architecture.
 
     Returns:
         The records of the foreign image, and of the layout, whose parent it is.
@@ -172,15 +163,15 @@ def _convert_sif(sif: str, layout: Path, folder: Path, log: Path) -> None:
         raise UserError(f"{sif} holds no SquashFS of a system", where=_WHERE)
     begin, architecture = system.groups()
     root, tar = folder / "root", folder / "root.tar"
-    image = [*_AS_THEN, "--image", f"{layout}:{TAG}"]
+    image = ["--image", f"{layout}:{TAG}"]
     sorted_tar = ["tar", "--sort=name", "--numeric-owner", "--owner=0", "--group=0", "--format=gnu"]
     steps: tuple[list[str | Path], ...] = (
         ["unsquashfs", "-o", begin, "-d", root, sif],
         [*sorted_tar, "-C", root, "-cf", tar, "."],
         ["umoci", "init", "--layout", layout],
-        ["umoci", "new", "--image", f"{layout}:{TAG}"],
-        ["umoci", "config", "--created", _DAY, "--architecture", architecture, *image],
-        ["umoci", "raw", "add-layer", *image, tar],
+        ["umoci", "new", *image],
+        ["umoci", "config", "--created", _DAY, "--architecture", architecture, *_AS_THEN, *image],
+        ["umoci", "raw", "add-layer", *_AS_THEN, *image, tar],
     )
     for step in steps:
         output_of(step, log=log)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from textwrap import wrap
+from textwrap import TextWrapper
+from typing import NamedTuple
 
 from parity import runtimes
 from parity.benchmarks import benchmarks, programs
@@ -26,23 +26,20 @@ from parity.software.images import IMAGES, RECORDS, ROOT, forget_failures
 from parity.software.toolchain import COMPOSED, choose_toolchain, debian_packages
 
 SYSTEM = Path("config/systems/machine.yaml")
-PAPER_PACKAGES = (
-    "latexmk",
-    "texlive-fonts-recommended",
-    "texlive-latex-base",
-    "texlive-latex-recommended",
-    "texlive-publishers",
-)
-# A real browser, in which the tests open the dashboard; Debian's, so that its driver
-# (Playwright, from PyPI) has nothing to download. And readelf, which they hold our own
-# reader of programs against.
-TEST_PACKAGES = ("binutils", "chromium-headless-shell")
+_TEX = ("fonts-recommended", "latex-base", "latex-recommended", "publishers")
+_OF_THE_PROJECT = {
+    "images": build.PACKAGES,
+    "paper": ("latexmk", *(f"texlive-{part}" for part in _TEX)),
+    # A real browser, in which the tests open the dashboard; Debian's, so that its driver
+    # (Playwright, from PyPI) has nothing to download. And readelf, which they hold our own
+    # reader of programs against.
+    "tests": ("binutils", "chromium-headless-shell"),
+}
 _say = partial(print, flush=True)
 _NEEDED_ALONE = "--no-install-recommends"
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(NamedTuple):
     """Whether an arm or a benchmark (its kind) is on this machine."""
 
     kind: str
@@ -79,10 +76,9 @@ def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
 
 
 def _folded(text: str) -> list[str]:
-    return wrap(
-        text, shutil.get_terminal_size().columns, subsequent_indent=" " * 12,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+    folding = TextWrapper(shutil.get_terminal_size().columns, subsequent_indent=" " * 12)
+    folding.break_long_words = folding.break_on_hyphens = False
+    return folding.wrap(text)
 
 
 def image_folders() -> list[Path]:
@@ -104,7 +100,7 @@ def wanted_packages(
     wanted |= {f"benchmark {name}": _packages_of(b) for name, b in benchmarks().items()}
     for packages in extensions_with(runtimes, "PACKAGES"):
         wanted |= packages
-    wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES, "tests": TEST_PACKAGES}
+    wanted |= _OF_THE_PROJECT
     if toolchain:
         entries = toolchains_of(system)
         named = debian_packages(choose_toolchain(toolchain, entries, str(system)))
@@ -126,10 +122,8 @@ def missing_packages(
 
 
 def _apt(*words: str) -> None:
-    output_of(
-        ["apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300", *words],
-        environment={"DEBIAN_FRONTEND": "noninteractive"},
-    )
+    patient = ["apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300"]
+    output_of([*patient, *words], environment={"DEBIAN_FRONTEND": "noninteractive"})
 
 
 def _install_packages(missing: Mapping[str, list[str]]) -> dict[str, str]:
@@ -168,8 +162,7 @@ def outdated_libraries() -> list[str]:
 
 def level_libraries(upgrade: bool) -> None:
     """Upgrade what the benchmarks depend on to the mirror's version, or name it."""
-    names = outdated_libraries()
-    if not names:
+    if not (names := outdated_libraries()):
         return
     _say(f"older here than in the image: {' '.join(names)}")
     if not upgrade:
@@ -218,9 +211,8 @@ def advise_user(wanted: Mapping[str, Iterable[str]]) -> None:
 def install(toolchain: str | None, system: Path, keep_libraries: bool) -> None:
     """Install, or advise; then say what can be used. Never fails for want of a runtime.
 
-    Args:
-        toolchain: also what building with it takes; UserError if there is no such.
-        keep_libraries: as root, leave the libraries of the benchmarks as old as they are.
+    With a toolchain also what building with it takes; UserError if there is no such. As root, the
+    libraries of the benchmarks are left as old as they are where `keep_libraries` says so.
     """
     wanted, failures = wanted_packages(toolchain, system), dict[str, str]()
     if is_root := os.getuid() == 0:

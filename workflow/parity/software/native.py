@@ -27,8 +27,6 @@ from parity.software.toolchain import (
 
 # The record of a build.
 NATIVE = "native.json"
-NATIVE_VERSION = 2
-ORIGIN_VERSION = 2
 
 
 class LockOrigin(Document, frozen=True):
@@ -56,13 +54,9 @@ class UsedCompiler(Document, frozen=True):
 
 
 class NativeBuild(Document, frozen=True):
-    """What Spack built natively: by which Spack, lock and compilers, and each binary's identity.
+    """What Spack built natively, in so many seconds, and each binary by its path within the view.
 
-    Attributes:
-        lock: `sha256:…` of spack.lock.
-        compilers: by language.
-        binaries: programs and libraries, by their paths within the view.
-        seconds: that installing took.
+    `lock` is `sha256:…` of spack.lock; compilers are by language.
     """
 
     version: int
@@ -92,7 +86,7 @@ def origin_of(toolchain: Toolchain, spack_version: str) -> LockOrigin:
         name = str(path.relative_to(toolchain.recipes))
         recipes.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     return LockOrigin(
-        version=ORIGIN_VERSION,
+        version=2,
         spack=spack_version,
         recipes=f"sha256:{recipes.hexdigest()}",
         manifest=files.digest(toolchain.manifest),
@@ -110,11 +104,8 @@ def check_lock(toolchain: Toolchain) -> None:
             raise UserError("the toolchain has no lock", where=str(path), action="snakemake lock")
     noted = read_origin(toolchain.origin)
     now = origin_of(toolchain, noted.spack)
-    for name, before, after in (
-        ("spack.yaml", noted.manifest, now.manifest),
-        ("recipes", noted.recipes, now.recipes),
-        ("spack.lock", noted.lock, now.lock),
-    ):
+    for name, key in (("spack.yaml", "manifest"), ("recipes", "recipes"), ("spack.lock", "lock")):
+        before, after = getattr(noted, key), getattr(now, key)
         if before != after:
             raise UserError(
                 f"the lock does not match {name}: it was made with {before}, and there is {after}",
@@ -140,8 +131,7 @@ def check_only_grown(toolchain: Toolchain, release: tuple[int, ...]) -> None:
 def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> None:
     """Let Spack decide anew what spack.yaml means, and keep it as spack.lock and lock.json.
 
-    Args:
-        manifest: the composed spack.yaml; empty for a site's own folder, which has one.
+    `manifest` is the composed spack.yaml; empty for a site's own folder, which has one.
     """
     manifest = manifest or toolchain.manifest.read_text(encoding="utf-8")
     _concretize(spack, toolchain, manifest, log, "--force")
@@ -155,10 +145,8 @@ def build_native(
 
     A composed toolchain is locked at its first use, and where the study has packages that
     the lock does not have yet they are added; else the lock is checked. It is kept when all
-    is built: a study that cannot be built leaves the toolchain as it was to the others.
-
-    Args:
-        manifest: the composed spack.yaml; empty for a site's own folder, which has one.
+    is built: a study that cannot be built leaves the toolchain as it was to the others. `manifest`
+    is as `make_lock` takes it.
     """
     workplace, is_kept = _workplace(spack), False
     if toolchain.entry is None or toolchain.lock.exists():
@@ -193,7 +181,7 @@ def build_native(
         )
     if not is_kept:
         _keep(spack, toolchain)
-    write_document(destination, _record(spack, toolchain, spack.home / "view", seconds))
+    write_document(destination, _record(spack, toolchain, seconds))
 
 
 def _concretize(spack: Spack, toolchain: Toolchain, manifest: str, log: Path, *words: str) -> None:
@@ -225,14 +213,14 @@ def _workplace(spack: Spack) -> Path:
     return folder
 
 
-def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> NativeBuild:
-    """What was built: by which Spack, lock and compilers, and the identity of each binary."""
+def _record(spack: Spack, toolchain: Toolchain, seconds: float) -> NativeBuild:
+    view = spack.home / "view"
     question = audit_script([str(path) for path in programs_of(view)])
     with subprocess.Popen(question, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as answer:
         assert answer.stdout is not None
         audit = read_audit(answer.stdout)
     return NativeBuild(
-        version=NATIVE_VERSION,
+        version=2,
         toolchain=toolchain.name,
         spack=UsedSpack(version=spack.version, commit=spack.commit),
         lock=files.digest(toolchain.lock),

@@ -70,14 +70,10 @@ def expected_release(section: Mapping[str, str]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Spack:
-    """A Spack that answers.
+    """A Spack that answers: its program, and what that says of its version.
 
-    Attributes:
-        program: absolute path of bin/spack.
-        version: what it says of itself.
-        commit: commit of its checkout; empty if it is none.
-        home: the toolchain's folder under the prefix.
-        packages: its own packages from 1.0 on; None where they are part of its checkout.
+    `commit` is of its checkout, empty if it is none; `home` the toolchain's folder under the
+    prefix; `packages` its own from 1.0 on, None where they are part of its checkout.
     """
 
     program: Path
@@ -96,12 +92,11 @@ class Spack:
 def chosen_spack(given: Mapping[str, Any], jobs: int, log: Path) -> tuple[Toolchain, Spack]:
     """The toolchain that a rule's parameters name, and the Spack of this site set up for it.
 
-    Args:
-        given: `spack` and `toolchains` of the configuration, and the folder `recipes`.
+    They are `spack` and `toolchains` of the configuration, and the folder `recipes`.
     """
-    section, recipes = given["spack"], Path(given["recipes"])
-    entries, where = given["toolchains"], "the system's file"
-    toolchain = choose_toolchain(section["toolchain"], entries, where, recipes)
+    section, named = given["spack"], given["spack"]["toolchain"]
+    entries, recipes = given["toolchains"], Path(given["recipes"])
+    toolchain = choose_toolchain(named, entries, "the system's file", recipes)
     return toolchain, find_spack(spack_site(section, jobs), toolchain, log)
 
 
@@ -125,9 +120,8 @@ def find_spack(site: SpackSite, toolchain: Toolchain, log: Path) -> Spack:
     home = site.prefix / toolchain.name
     _make_prefix(home)
     write_scope(site, home, toolchain.recipes.resolve(), packages, home / "scope")
-    return Spack(
-        program, version, commit if (folder / ".git").exists() else "", home, packages, site
-    )
+    commit = commit if (folder / ".git").exists() else ""
+    return Spack(program, version, commit, home, packages, site)
 
 
 def _checkout(site: SpackSite, key: str, name: str, release: str, log: Path) -> Path:
@@ -179,17 +173,13 @@ def write_scope(
 ) -> None:
     """The site's own words as a scope of Spack's configuration; JSON is YAML, too.
 
-    Args:
-        home: the toolchain's folder under the prefix.
-        recipes: absolute path of our own recipes, where Spack runs; they go before Spack's.
-        packages: Spack's own, from 1.0 on, when repositories have names.
+    `recipes` of our own, by the path where Spack runs, go before Spack's own `packages`, which it
+    has from 1.0 on, when repositories have names.
     """
-    mirrors = {}
-    if site.sources:
-        is_address = "://" in site.sources
-        folder = Path(site.sources).expanduser().resolve()
-        mirrors = {"sources": site.sources if is_address else folder.as_uri()}
-    projections = {"all": "{name}-{version}-{hash:7}"}
+    sources, projections = site.sources, {"all": "{name}-{version}-{hash:7}"}
+    if sources and "://" not in sources:
+        sources = Path(sources).expanduser().resolve().as_uri()
+    repos = {"parity": str(recipes), "builtin": str(packages)}
     documents: dict[str, object] = {
         "config": {
             "install_tree": {"root": str(home / "tree"), "projections": projections},
@@ -197,10 +187,8 @@ def write_scope(
             "source_cache": str(site.prefix / "cache/sources"),
             "build_jobs": site.jobs,
         },
-        "repos": (
-            {"parity": str(recipes), "builtin": str(packages)} if packages else [str(recipes)]
-        ),
-        "mirrors": mirrors,
+        "repos": repos if packages else [str(recipes)],
+        "mirrors": {"sources": sources} if sources else {},
     }
     scope.mkdir(exist_ok=True)
     for name, document in documents.items():
@@ -233,15 +221,11 @@ def specs_of(path: Path) -> list[BuiltPackage]:
         roots = [root["hash"] for root in lock["roots"]]
         for digest, spec in lock["concrete_specs"].items():
             target, options = spec["arch"]["target"], spec.get("parameters", {})
-            flags = {
-                k: v for k, v in options.items() if k.endswith("flags") and isinstance(v, list)
-            }
-            package = {
-                "name": spec["name"],
-                "version": spec["version"],
+            flags = [(k, v) for k, v in options.items() if k.endswith("flags") and v]
+            package = {key: spec[key] for key in ("name", "version")} | {
                 "hash": digest,
                 "target": target if isinstance(target, str) else target["name"],
-                "flags": {kind: " ".join(words) for kind, words in flags.items() if words},
+                "flags": {kind: " ".join(v) for kind, v in flags if isinstance(v, list)},
                 "external": (spec.get("external") or {}).get("path") or "",
                 "root": digest in roots,
             }

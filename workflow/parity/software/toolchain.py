@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ from parity.software.debian_packages import installed_versions
 RECIPES = Path("envs/spack/repo")
 COMPOSED = Path("results/spack")
 # A composed environment, the lock that Spack made of it, and what that was made from.
+# The key of a projection has none; it tells a build from others of its package.
+_VERSION = re.compile(r"@\S+")
 LOCKED = ("spack.yaml", "spack.lock", "lock.json")
 _HEADER = """\
 # Composed from the benchmarks of the studies that were built, and from the toolchain's entry
@@ -59,9 +61,8 @@ class DebianPackages(Document, frozen=True):
 class ToolchainEntry(Document, frozen=True):
     """An entry of `toolchains` in a system's file.
 
-    Attributes:
-        target: the instruction set, so that every machine builds the same program.
-        providers: the package that provides each virtual one, such as `mpi`.
+    `target` is the instruction set, so that every machine builds the same program; `providers` has
+    the package that provides each virtual one, such as `mpi`.
     """
 
     operating_system: str
@@ -91,21 +92,6 @@ class Toolchain:
         return self.folder.name
 
     @property
-    def named(self) -> str:
-        """What config/config.yaml calls it."""
-        return self.name if self.folder.parent == COMPOSED else str(self.folder)
-
-    @property
-    def source(self) -> str:
-        """Where a person has to look: the site's spack.yaml, or the entry."""
-        return f"the system's file: {self.name}" if self.entry else str(self.manifest)
-
-    @property
-    def install_command(self) -> str:
-        """What installs its Debian packages."""
-        return f"python -m parity install --toolchain {self.named}"
-
-    @property
     def manifest(self) -> Path:
         """What is to be built, with which compiler, for which instruction set."""
         return self.folder / "spack.yaml"
@@ -125,6 +111,14 @@ class Toolchain:
         """A site's list of the Debian packages that building and running take."""
         return self.folder / "debian.yaml"
 
+    def refusal(self, problem: str, of: str, action: str) -> UserError:
+        """What is wrong with a part of the site's spack.yaml or of the entry, and what to do."""
+        where = f"the system's file: {self.name}" if self.entry else str(self.manifest)
+        # As config/config.yaml names it.
+        named = self.name if self.folder.parent == COMPOSED else self.folder
+        install = f"python -m parity install --toolchain {named}"
+        return UserError(problem, where=f"{where}: {of}", action=f"{install}{action}")
+
 
 def choose_toolchain(
     named: str,
@@ -140,22 +134,19 @@ def choose_toolchain(
         entries: `toolchains` of the system's file, which is `where`.
         needed: whether it is refused (UserError) if it is not there; else it has its name alone.
     """
-    absent = ""
+    toolchain, absent = Toolchain(COMPOSED / named, recipes), f"{named} is not in {where}"
     if "/" in named:
         folder = Path(named).expanduser()
         toolchain = Toolchain(folder, folder.parent / "repo")
-        if not toolchain.manifest.exists():
-            absent = f"{toolchain.manifest} is not there"
+        absent = "" if toolchain.manifest.exists() else f"{toolchain.manifest} is not there"
     elif named in entries:
         entry = as_document(entries[named], ToolchainEntry, f"{where}: toolchains.{named}")
-        toolchain = Toolchain(COMPOSED / named, recipes, entry)
-    else:
-        toolchain, absent = Toolchain(COMPOSED / named, recipes), f"{named} is not in {where}"
+        toolchain, absent = replace(toolchain, entry=entry), ""
     if needed and absent:
         raise UserError(
             f"unknown toolchain: {absent}",
             where="config/config.yaml: spack.toolchain",
-            allowed=", ".join(sorted(entries)) + f" ({where}: toolchains), or the path of a folder"
+            allowed=f"{', '.join(sorted(entries))} ({where}: toolchains), or the path of a folder"
             " that holds a spack.yaml",
         )
     return toolchain
@@ -188,18 +179,13 @@ def read_builds(manifest: Path) -> dict[str, str]:
     try:
         content = load_yaml(manifest)["spack"]
         folders = content["view"]["default"]["projections"]
-        return {spec: folders[_without_version(spec)] for spec in content["specs"]}
+        return {spec: folders[_VERSION.sub("", spec)] for spec in content["specs"]}
     except (KeyError, TypeError, AttributeError):
         raise UserError(
             "this is no environment that was composed here",
             where=str(manifest),
             action="remove its folder, or undo the change",
         ) from None
-
-
-def _without_version(spec: str) -> str:
-    """The key of a projection, which tells a build from others of its package."""
-    return re.sub(r"@\S+", "", spec)
 
 
 def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int, ...]) -> str:
@@ -215,17 +201,17 @@ def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int
     wanted = sorted(builds, key=lambda spec: (builds[spec], spec))
     # The first projection that fits is taken, so those that say most come first.
     projected = sorted(wanted, key=lambda spec: (spec.split("@")[0], -len(spec)))
-    projections = {_without_version(spec): builds[spec] for spec in projected}
+    projections = {_VERSION.sub("", spec): builds[spec] for spec in projected}
     content: dict[str, Any] = {
         "specs": wanted,
         "concretizer": {"reuse": False, "unify": False},
         "view": {"default": {"root": "../view", "link": "roots", "projections": projections}},
     }
     compiler, required = entry.compiler, [f"target={entry.target}"]
-    spec = f"{compiler.name}@{compiler.version}"
+    spec, cxx, fortran = f"{compiler.name}@{compiler.version}", compiler.cxx, compiler.fortran
     as_packages: dict[str, Any] = {}
     if release >= (1,):
-        paths = {"c": compiler.c, "cxx": compiler.cxx, "fortran": compiler.fortran}
+        paths = {"c": compiler.c, "cxx": cxx, "fortran": fortran}
         external = {
             "spec": f"{spec} languages='c,c++,fortran'",
             "prefix": str(Path(compiler.c).parents[1]),
@@ -235,13 +221,12 @@ def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int
         as_packages |= {language: {"require": [spec]} for language in paths}
     else:
         required.insert(0, f"%{spec}")
-        both = {"f77": compiler.fortran, "fc": compiler.fortran}
         apart = {
-            "spec": f"{compiler.name}@={compiler.version}",
+            "spec": spec.replace("@", "@="),
             "operating_system": entry.operating_system,
             "target": "x86_64" if entry.target.startswith("x86_64") else entry.target,
             "modules": [],
-            "paths": {"cc": compiler.c, "cxx": compiler.cxx, **both},
+            "paths": {"cc": compiler.c, "cxx": cxx, "f77": fortran, "fc": fortran},
         }
         content["compilers"] = [{"compiler": apart}]
     providers = {virtual: [name] for virtual, name in entry.providers.items()}
@@ -262,7 +247,7 @@ def composed_manifest(
 
     It has these builds and those before: no study loses the view that it measures in.
     """
-    if toolchain.entry is None:
+    if not toolchain.entry:
         return ""
     return compose(toolchain.entry, read_builds(toolchain.manifest) | dict(builds), release)
 
@@ -279,30 +264,26 @@ def compilers_of(manifest: Path) -> dict[str, str]:
         ]
         return {language: path for paths in listed for language, path in paths.items() if path}
     except (KeyError, TypeError, AttributeError):
-        raise UserError(
-            "Spack's packages and compilers are not where its environments have them",
-            where=str(manifest),
-        ) from None
+        problem = "Spack's packages and compilers are not where its environments have them"
+        raise UserError(problem, where=str(manifest)) from None
 
 
 def check_compilers(manifest: Path, toolchain: Toolchain) -> None:
     """Refuse a spack.yaml of the toolchain whose compilers are not here; raises UserError."""
     missing = {p for p in compilers_of(manifest).values() if not os.access(p, os.X_OK)}
     if missing:
-        raise UserError(
-            f"no such compiler: {', '.join(sorted(missing))}",
-            where=f"{toolchain.source}: compilers",
-            action=f"{toolchain.install_command} (Debian), or install it, or choose"
-            " another toolchain in config/config.yaml: spack.toolchain",
-        )
+        others = "another toolchain in config/config.yaml: spack.toolchain"
+        problem = f"no such compiler: {', '.join(sorted(missing))}"
+        action = f" (Debian), or install it, or choose {others}"
+        raise toolchain.refusal(problem, "compilers", action)
 
 
 def debian_packages(toolchain: Toolchain) -> DebianPackages:
     """Names of the Debian packages that the toolchain takes; UserError if its list is wrong."""
-    if toolchain.entry is not None:
+    if toolchain.entry:
         return toolchain.entry.debian
-    where = str(toolchain.debian)
-    return as_document(load_checked(toolchain.debian, "debian"), DebianPackages, where)
+    listed = load_checked(toolchain.debian, "debian")
+    return as_document(listed, DebianPackages, str(toolchain.debian))
 
 
 def installed_packages(toolchain: Toolchain) -> DebianPackages:
@@ -311,12 +292,9 @@ def installed_packages(toolchain: Toolchain) -> DebianPackages:
     build, run = (tuple(installed_versions(names)) for names in (wanted.build, wanted.run))
     present = {package.partition("=")[0] for package in (*build, *run)}
     if absent := " ".join(sorted({*wanted.build, *wanted.run} - present)):
-        raise UserError(
-            f"Debian packages that are not installed: {absent}",
-            where=f"{toolchain.source}: Debian packages",
-            action=f"{toolchain.install_command}, or"
-            f" sudo apt-get install --no-install-recommends {absent}",
-        )
+        problem = f"Debian packages that are not installed: {absent}"
+        action = f", or sudo apt-get install --no-install-recommends {absent}"
+        raise toolchain.refusal(problem, "Debian packages", action)
     return DebianPackages(build=build, run=run)
 
 
