@@ -10,10 +10,11 @@ from plans import changed, plan_of
 
 from parity.checks import parity_audit
 from parity.checks.parity_audit import report, verdict_text
-from parity.checks.side import Side, benchmarks_of, programs_of
+from parity.checks.side import Side, benchmarks_of
 from parity.core.documents import read_document
 from parity.core.errors import UserError
 from parity.core.spack_paths import PREFIX
+from parity.measure.places import binaries_of
 from parity.software.binaries import Library, ProgramFile, closure_digest
 
 ONE, TWO = "/usr/bin/one", f"{PREFIX}/debian12/view/two/bin/two"
@@ -224,8 +225,8 @@ def test_programs_and_benchmarks_follow_from_the_plan():
         "blocks": [{"block": "b", "number": 1, "runs": [hpcc, likwid]}],
     }
     plan = plan_of(content)
-    assert list(programs_of(plan)) == ["hpcc", "likwid"]
-    assert programs_of(plan)["likwid"] == ("/usr/bin/likwid-bench",)
-    spack = programs_of(changed(plan, provider="spack"))
+    assert list(binaries_of(plan)) == ["hpcc", "likwid"]
+    assert binaries_of(plan)["likwid"] == ("/usr/bin/likwid-bench",)
+    spack = binaries_of(changed(plan, provider="spack"))
     assert all(path.startswith(str(PREFIX)) for path in spack["hpcc"][:1])
     assert benchmarks_of(plan, "a") == ("hpcc",) and benchmarks_of(plan, "c") == ()

@@ -33,7 +33,6 @@ from parity.plan.plan import Plan
 from parity.preview.terminal import aligned
 from parity.runtimes.model import SHARED
 
-PARITY_AUDIT_VERSION = 1
 PROGRAM_COLUMNS = (
     *("benchmark", "program", "arm", "link_set", "verdict", "confounded", "sha256"),
     *("reference_sha256", "build_id", "libraries_that_differ", "reason"),
@@ -88,10 +87,8 @@ class Difference(Document, frozen=True):
 class Mismatch(Document, frozen=True):
     """A program that is another file than it must be.
 
-    Attributes:
-        expected, found: SHA-256, or MD5 where that is all that is known; `found` is empty
-            where the program is not there.
-        source: where the expected one comes from.
+    Both are SHA-256, or MD5 where that is all that is known; `found` is empty where the program is
+    not there, and `source` is where the expected one comes from.
     """
 
     path: str
@@ -101,14 +98,13 @@ class Mismatch(Document, frozen=True):
     source: str
 
 
-def reference_of(sides: Sequence[Side], reference: str) -> Side:
-    """The side that the others are held against; KeyError if it was not asked."""
-    return {side.arm: side for side in sides}[reference]
+def _only(arm: str, sides: Sequence[Side]) -> Side:
+    return next(side for side in sides if side.arm == arm)
 
 
 def likenesses(sides: Sequence[Side], reference: str, programs: Programs) -> list[Likeness]:
     """Each benchmark in each arm but the reference, by benchmark, then in the sides' order."""
-    base = reference_of(sides, reference)
+    base = _only(reference, sides)
     return [
         _likeness(benchmark, paths, side, base)
         for benchmark, paths in programs.items()
@@ -118,42 +114,34 @@ def likenesses(sides: Sequence[Side], reference: str, programs: Programs) -> lis
 
 
 def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> Likeness:
-    verdict, reason = _verdict(paths, side, base), side.reason or base.reason
+    reason, found, digests = side.reason or base.reason, [], []
     for asked in (base, side):
         gone = [Path(path).name for path in paths if not asked.program(path).sha256]
         if gone and not reason:
             reason = f"{asked.title} has no {' and no '.join(gone)}"
+    for path in paths:
+        ours, theirs = side.program(path), base.program(path)
+        # What the analysis would say of runs of these programs: one definition for both.
+        digests.append(((ours.sha256, ours.closure_sha256), (theirs.sha256, theirs.closure_sha256)))
+        other = set(ours.closure) ^ set(theirs.closure) if ours.sha256 and theirs.sha256 else set()
+        program = Program(
+            path=path,
+            verdict=identity(digests[-1:]),
+            sha256=ours.sha256,
+            reference_sha256=theirs.sha256,
+            build_id=ours.build_id,
+            libraries=tuple(sorted({library.library for library in other})),
+        )
+        found.append(program)
     return Likeness(
         benchmark=benchmark,
         arm=side.arm,
         title=side.title,
         link_set=side.link_set,
-        verdict=verdict,
+        verdict=(verdict := identity(digests)),
         confounded=verdict in CONFOUNDED,
         reason=reason,
-        programs=tuple(_program(path, side, base) for path in paths),
-    )
-
-
-def _verdict(paths: Sequence[str], side: Side, base: Side) -> str:
-    """What the analysis would say of runs of these programs: one definition for both."""
-    digests = [
-        [(program.sha256, program.closure_sha256) for program in map(each.program, paths)]
-        for each in (side, base)
-    ]
-    return identity(list(zip(*digests, strict=True)))
-
-
-def _program(path: str, side: Side, base: Side) -> Program:
-    ours, theirs = side.program(path), base.program(path)
-    other = set(ours.closure) ^ set(theirs.closure) if ours.sha256 and theirs.sha256 else set()
-    return Program(
-        path=path,
-        verdict=_verdict([path], side, base),
-        sha256=ours.sha256,
-        reference_sha256=theirs.sha256,
-        build_id=ours.build_id,
-        libraries=tuple(sorted({library.library for library in other})),
+        programs=tuple(found),
     )
 
 
@@ -162,7 +150,7 @@ def differences(sides: Sequence[Side], reference: str) -> list[Difference]:
 
     A fact that only one side can see is a difference, too; then the other's is empty.
     """
-    base = reference_of(sides, reference)
+    base = _only(reference, sides)
     return [
         Difference(arm=side.arm, fact=fact, value=value, reference=expected)
         for side in sides
@@ -187,7 +175,7 @@ def mismatches(
         expected: SHA-256 by path of the programs that a native build recorded.
         altered: programs of Debian by path: MD5 sum of the package and of the file.
     """
-    base, found = reference_of(sides, reference), []
+    base, found = _only(reference, sides), []
     for side in sides:
         for path in side.programs if not side.reason else ():
             is_there, wanted = side.program(path).sha256, []
@@ -206,21 +194,16 @@ def mismatches(
 
 
 def refuse(mismatches: Sequence[Mismatch]) -> None:
-    """Refuse programs that are other files than they must be.
-
-    Raises:
-        UserError: there are some; with each one's name and both hashes.
-    """
+    """Refuse (UserError) programs that are other files than they must be, with both hashes."""
     if mismatches:
         lines = [
             f"{each.path} in {each.arm}: expected {each.expected} ({each.source}),"
             f" found {each.found or 'nothing'}"
             for each in mismatches
         ]
-        raise UserError(
-            "\n".join(["these programs are not the ones they must be:", *lines]),
-            action="install them again: make setup, or snakemake native and then images",
-        )
+        action = "install them again: make setup, or snakemake native and then images"
+        problem = "these programs are not the ones they must be:"
+        raise UserError("\n".join([problem, *lines]), action=action)
 
 
 class ParityAudit(Document, frozen=True):
@@ -253,13 +236,9 @@ def audit_of(
     recorded: Mapping[str, str],
     altered: Mapping[str, tuple[str, str]],
 ) -> ParityAudit:
-    """The audit of a plan's arms that were asked on this node just now.
-
-    Args:
-        recorded, altered: what the programs must be, as `mismatches` takes it.
-    """
+    """The audit of arms that were asked on this node just now; `mismatches` says the rest."""
     return ParityAudit(
-        version=PARITY_AUDIT_VERSION,
+        version=1,
         campaign=plan.campaign,
         provider=plan.provider,
         reference=plan.reference,
@@ -278,42 +257,32 @@ def write(folder: Path, audit: ParityAudit) -> None:
     """Write `<campaign>.json`, `<campaign>.csv` (programs) and `<campaign>-interface.csv`."""
     folder.mkdir(parents=True, exist_ok=True)
     write_document(folder / f"{audit.campaign}.json", audit)
-    tables = {"": program_table(audit.likenesses), "-interface": interface_table(audit)}
-    for name, table in tables.items():
-        table.to_csv(folder / f"{audit.campaign}{name}.csv", index=False, lineterminator="\n")
-
-
-def program_table(likenesses: Sequence[Likeness]) -> pd.DataFrame:
-    """A row for each program of each benchmark in each arm but the reference."""
-    rows = [
+    base = _only(audit.reference, audit.sides).interface
+    programs = [
         (
             *(row.benchmark, program.path, row.arm, row.link_set, program.verdict),
             *("yes" if row.confounded else "no", program.sha256, program.reference_sha256),
             *(program.build_id, " ".join(program.libraries), row.reason),
         )
-        for row in likenesses
+        for row in audit.likenesses
         for program in row.programs
     ]
-    return pd.DataFrame(rows, columns=PROGRAM_COLUMNS)
-
-
-def interface_table(audit: ParityAudit) -> pd.DataFrame:
-    """A row for each fact of each arm that answered, by fact; empty where it cannot be seen."""
-    base = reference_of(audit.sides, audit.reference).interface
-    facts = dict.fromkeys(fact for side in audit.sides for fact in side.interface)
-    rows = [
-        (fact, side.arm, side.interface.get(fact, ""), base.get(fact, ""))
-        for fact in facts
+    # Each fact of each arm that answered, by fact; empty where it cannot be seen.
+    interface = [
+        (fact, side.arm, value, base.get(fact, ""), "no" if value == base.get(fact, "") else "yes")
+        for fact in dict.fromkeys(fact for side in audit.sides for fact in side.interface)
         for side in audit.sides
         if not side.reason
+        for value in [side.interface.get(fact, "")]
     ]
-    table = pd.DataFrame(rows, columns=["fact", "arm", "value", "reference"])
-    return table.assign(
-        differs=(table["value"] != table["reference"]).map({True: "yes", False: "no"})
-    )
+    for name, rows, columns in (
+        ("", programs, PROGRAM_COLUMNS),
+        ("-interface", interface, ("fact", "arm", "value", "reference", "differs")),
+    ):
+        table = pd.DataFrame(rows, columns=columns)
+        table.to_csv(folder / f"{audit.campaign}{name}.csv", index=False, lineterminator="\n")
 
 
-NOT_VISIBLE = "not visible"
 TEMPLATE = Path(__file__).with_suffix(".txt.j2")
 _DIGITS = 8
 # How much of a reason is shown in the table, and below it; all of it is in the JSON.
@@ -324,12 +293,8 @@ _FINDINGS = {SAME: "identical", BINARY_DIFFERS: "other program"}
 
 
 def report(audit: ParityAudit, programs: Programs, is_foreign: bool = False) -> list[str]:
-    """The lines of the report.
-
-    Args:
-        is_foreign: whether the image is one that somebody else made.
-    """
-    base = reference_of(audit.sides, audit.reference)
+    """The lines of the report; `is_foreign`: whether somebody else made the image."""
+    base = _only(audit.reference, audit.sides)
     confounded = defaultdict(list)
     for row in audit.likenesses:
         if row.confounded:
@@ -345,7 +310,7 @@ def report(audit: ParityAudit, programs: Programs, is_foreign: bool = False) -> 
     text: str = template.render(
         audit=audit,
         base=base,
-        programs=aligned(_program_rows(programs, base, audit.likenesses)),
+        programs=aligned(_findings(programs, base, audit.likenesses)),
         differences=differences,
         shorten=lambda reason: shorten(reason, _LINE, placeholder="…"),
         confounded=confounded,
@@ -367,26 +332,19 @@ def verdict_text(row: Likeness) -> str:
     return f"not recorded: {shorten(row.reason, _CELL, placeholder='…')}"
 
 
-def _program_rows(
+def _findings(
     programs: Programs, base: Side, likenesses: Sequence[Likeness]
 ) -> list[tuple[str, ...]]:
     """Benchmark, arm, link set, finding, short hashes; the reference first in each benchmark."""
     rows: list[tuple[str, ...]] = [("benchmark", "arm", "link set", "programs", "sha256")]
+    missing = f": {base.reason}" if base.reason else ""
     for benchmark, paths in programs.items():
         hashes = _hashes((path, base.program(path).sha256) for path in paths)
-        missing = f": {base.reason}" if base.reason else ""
         rows.append((benchmark, base.title, base.link_set, f"reference{missing}", hashes))
-        rows += [
-            (
-                "",
-                row.title,
-                row.link_set,
-                verdict_text(row),
-                _hashes((program.path, program.sha256) for program in row.programs),
-            )
-            for row in likenesses
-            if row.benchmark == benchmark
-        ]
+        for row in likenesses:
+            if row.benchmark == benchmark:
+                hashes = _hashes((program.path, program.sha256) for program in row.programs)
+                rows.append(("", row.title, row.link_set, verdict_text(row), hashes))
     return rows
 
 
@@ -410,4 +368,4 @@ def _in_words(difference: Difference) -> str:
         here, there = set(value.split()), set(reference.split())
         parts = (("also ", here - there), ("without ", there - here))
         return "; ".join(word + " ".join(sorted(names)) for word, names in parts if names)
-    return f"{value or NOT_VISIBLE} (reference: {reference or NOT_VISIBLE})"
+    return f"{value or 'not visible'} (reference: {reference or 'not visible'})"

@@ -14,19 +14,19 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from parity.benchmarks.model import Program
 from parity.core.documents import Document
 from parity.measure import node, places
-from parity.measure.documents import ArmState
 from parity.measure.gates import where_gate
 from parity.measure.inner_command import evidence, namespaces, witnessed
 from parity.measure.node import selected
 from parity.measure.node_check import AuditError, arm_state, host_namespaces, run_in_arm
-from parity.measure.places import WORK, lay_out, tool, tools_for
+from parity.measure.places import WORK, binaries_of, lay_out, tool, tools_for
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
-from parity.runtimes.model import NAMESPACES, SCRATCH, Arm
+from parity.runtimes.model import NAMESPACES, SCRATCH
 from parity.software.binaries import ProgramFile, audit_script
 from parity.software.images import ImageRecord
 
@@ -93,51 +93,44 @@ def parse_interface(
         evidence: what the witness said (`inner.evidence`).
         ours: the runner's own namespaces, name to inode.
     """
-    said = _by_kind(text)
+    # The rest of each line by its first word.
+    said = defaultdict[str, list[str]](list)
+    for kind, rest in (_pair(line, " ") for line in text.splitlines()):
+        said[kind].append(rest)
+
+    def first(kind: str) -> str:
+        return next(iter(said.get(kind, ())), "")
+
+    def names(kind: str) -> str:
+        return " ".join(sorted(said.get(kind, ()))) or ("none" if said else "")
+
     status = dict(_pair(line, ":") for line in said.get("status", ()))
     filesystem, _, options = evidence.get("root", "").partition(",")
     inside = namespaces(evidence)
     foreign = [name for name in NAMESPACES if inside.get(name, "") not in ("", ours.get(name))]
     facts = {
-        "kernel": _first(said, "kernel"),
-        "glibc": _first(said, "glibc"),
-        "transparent huge pages": selected(_first(said, "huge-pages-enabled")),
-        "huge page defragmentation": selected(_first(said, "huge-pages-defrag")),
+        "kernel": first("kernel"),
+        "glibc": first("glibc"),
+        "transparent huge pages": selected(first("huge-pages-enabled")),
+        "huge page defragmentation": selected(first("huge-pages-defrag")),
         **{name: status.get(key, "") for key, name in _STATUS.items()},
-        "/dev/shm": _shared_memory(_first(said, "shm")),
+        "/dev/shm": _shared_memory(first("shm")),
         "root file system": filesystem,
         "root options": options,
         "namespaces of its own": " ".join(foreign) or ("none" if inside else ""),
-        "user": _identity(said, "user"),
-        "group": _identity(said, "group"),
-        "variables of the program": _names(said, "variable"),
-        "variables of the runtime": _names(said, "handed-over"),
+        "user": _identity(first("user"), said.get("user-map", ())),
+        "group": _identity(first("group"), said.get("group-map", ())),
+        "variables of the program": names("variable"),
+        "variables of the runtime": names("handed-over"),
         **dict(_limit(line) for line in said.get("limit", ())[1:]),
         **_control_group(said.get("cgroup", ())),
     }
     return {name: _SPELT.get(name, {}).get(value, value) for name, value in facts.items()}
 
 
-def _by_kind(text: str) -> dict[str, list[str]]:
-    """The rest of each line by its first word."""
-    said = defaultdict(list)
-    for line in text.splitlines():
-        kind, rest = _pair(line, " ")
-        said[kind].append(rest)
-    return said
-
-
 def _pair(line: str, separator: str) -> tuple[str, str]:
     key, _, value = line.partition(separator)
     return key.strip(), value.strip()
-
-
-def _first(said: Mapping[str, Sequence[str]], kind: str) -> str:
-    return next(iter(said.get(kind, ())), "")
-
-
-def _names(said: Mapping[str, Sequence[str]], kind: str) -> str:
-    return " ".join(sorted(said.get(kind, ()))) or ("none" if said else "")
 
 
 def _shared_memory(said: str) -> str:
@@ -149,15 +142,14 @@ def _shared_memory(said: str) -> str:
     return f"{' '.join(words[:-2])}, {f'{size / 2**20:.0f} MiB' if size else 'no limit'}"
 
 
-def _identity(said: Mapping[str, Sequence[str]], kind: str) -> str:
+def _identity(number: str, lines: Iterable[str]) -> str:
     """`0, outside 1000`: an id, and which it is in the user namespace around it.
 
     Lines of a map are first id inside, first id outside, how many (user_namespaces(7)).
     """
-    number = _first(said, kind)
     if not number.isdecimal():
         return ""
-    for line in said.get(f"{kind}-map", ()):
+    for line in lines:
         words = line.split()
         if len(words) == 3 and all(word.isdecimal() for word in words):
             inside, outside, count = map(int, words)
@@ -209,8 +201,7 @@ class Side(Document, frozen=True):
         is_outside: whether its programs are the host's own, outside of any image.
         reason: why it could not be asked; empty if it was.
         version, image_digest: of the runtime and of its image.
-        programs: what it answered of each, by path.
-        interface: facts of `parse_interface` by name.
+        programs: what it answered of each, by path; `interface`, facts of it by name.
     """
 
     arm: str
@@ -230,11 +221,6 @@ class Side(Document, frozen=True):
         return self.programs.get(path, absent)
 
 
-def programs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """The programs of a plan's benchmarks as its provider installs them, sorted by name."""
-    return places.binaries_of(plan)
-
-
 def benchmarks_of(plan: Plan, arm: str) -> tuple[str, ...]:
     """The benchmarks that a plan runs in an arm, sorted by name."""
     cases = {run.case for block in plan.blocks for run in block.runs if run.arm == arm}
@@ -244,11 +230,7 @@ def benchmarks_of(plan: Plan, arm: str) -> tuple[str, ...]:
 def ask_all(plan: Plan, images: Mapping[str, ImageRecord]) -> list[Side]:
     """Ask every arm of a plan on this node, while nothing is measured on it.
 
-    Args:
-        images: the records of the image formats, by format.
-
-    Raises:
-        UserError: the working folder is not ours.
+    UserError if the working folder is not ours.
     """
     places.make_places(SCRATCH)
     with places.only_one(SCRATCH, "a measurement on this node"):
@@ -263,16 +245,10 @@ def ask_all(plan: Plan, images: Mapping[str, ImageRecord]) -> list[Side]:
 
 
 def _ask(
-    name: str,
-    plan: Plan,
-    images: Mapping[str, ImageRecord],
-    cpu: int,
-    ours: Mapping[str, str],
+    name: str, plan: Plan, images: Mapping[str, ImageRecord], cpu: int, ours: Mapping[str, str]
 ) -> Side:
     arm = every_arm()[name]
-    state = arm_state(arm, images)
-    wanted = benchmarks_of(plan, name)
-    paths = sorted({path for key in wanted for path in programs_of(plan)[key]})
+    state, wanted, binaries = arm_state(arm, images), benchmarks_of(plan, name), binaries_of(plan)
     side = Side(
         arm=name,
         title=arm.title,
@@ -280,34 +256,24 @@ def _ask(
         benchmarks=wanted,
         is_outside=arm.image_format is None,
         version=state.version,
-        image_digest=state.image.digest if state.image else "",
+        image_digest=state.image_digest,
     )
     try:
+        if state.reason:
+            raise AuditError(state.detail or state.reason)
+        if not state.gate.passed:
+            raise AuditError(f"not its image: {state.gate.detail}")
+        paths = sorted({path for benchmark in wanted for path in binaries[benchmark]})
         words = question(paths, [cpu], tools_for(images))
-        programs, interface = _answer(arm.unlimited, state, words, ours)
+        answer = run_in_arm(arm.unlimited, state.image, words)
+        if not is_whole(answer.text):
+            raise AuditError("its answer is cut off")
+        witness = evidence(answer.said)
+        where = where_gate(arm.unlimited, witness, ours, state.recipe if arm.image_format else "")
+        if where.detail:
+            raise AuditError(where.detail)
     except AuditError as error:
-        return msgspec.structs.replace(side, reason=str(error))
-    return msgspec.structs.replace(side, programs=programs, interface=interface)
-
-
-def _answer(
-    arm: Arm, state: ArmState, words: list[str], ours: Mapping[str, str]
-) -> tuple[dict[str, ProgramFile], dict[str, str]]:
-    """Programs by path, and facts of the interface.
-
-    Raises:
-        AuditError: there is no answer that counts; the message says why.
-    """
-    if state.reason:
-        raise AuditError(state.detail or state.reason)
-    if not state.gate.passed:
-        raise AuditError(f"not its image: {state.gate.detail}")
-    answer = run_in_arm(arm, state.image, words)
-    if not is_whole(answer.text):
-        raise AuditError("its answer is cut off")
-    witness = evidence(answer.said)
-    where = where_gate(arm, witness, ours, state.recipe if arm.image_format else "")
-    if where.detail:
-        raise AuditError(where.detail)
+        return replace(side, reason=str(error))
     by_path = {program.path: program for program in answer.programs}
-    return by_path, parse_interface(answer.text, witness, ours)
+    interface = parse_interface(answer.text, witness, ours)
+    return replace(side, programs=by_path, interface=interface)
