@@ -12,7 +12,7 @@ from parity.analysis.analysis import analysed
 from parity.analysis.dataset import load
 from parity.command_line.main import main
 from parity.core.errors import UserError
-from parity.imports.dataset import Request, import_rows
+from parity.imports.dataset import import_rows
 from parity.imports.rows import Row, checked
 from parity.records.dataset import archived, broken_files, differing_tables
 from parity.records.timed import case_times, session_seconds
@@ -46,9 +46,8 @@ def imported(tmp_path):
     (tmp_path / "table.csv").write_text("rows\n")
 
     def make(rows, double="again", margin=0.02):
-        rows = checked(rows)
-        asked = Request((tmp_path / "table.csv",), "mine", "My runs", "native", double, margin)
-        return import_rows(rows, asked, tmp_path / "archive", NOW)
+        of, pair, root = [tmp_path / "table.csv"], ("native", double), tmp_path / "archive"
+        return import_rows(checked(rows), of, "mine", "My runs", pair, margin, root, NOW)
 
     return make
 

@@ -15,14 +15,7 @@ from textwrap import shorten
 import pandas as pd
 from jinja2 import StrictUndefined, Template
 
-from parity.analysis.dataset import (
-    BINARY_DIFFERS,
-    CONFOUNDED,
-    LIBRARIES_DIFFER,
-    NOT_RECORDED,
-    SAME,
-    identity,
-)
+from parity.analysis import dataset
 from parity.checks.side import Programs, Side
 from parity.core import package
 from parity.core.documents import Document, write_document
@@ -126,7 +119,7 @@ def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> L
         other = set(ours.closure) ^ set(theirs.closure) if ours.sha256 and theirs.sha256 else set()
         program = Program(
             path=path,
-            verdict=identity(digests[-1:]),
+            verdict=dataset.identity(digests[-1:]),
             sha256=ours.sha256,
             reference_sha256=theirs.sha256,
             build_id=ours.build_id,
@@ -138,8 +131,8 @@ def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> L
         arm=side.arm,
         title=side.title,
         link_set=side.link_set,
-        verdict=(verdict := identity(digests)),
-        confounded=verdict in CONFOUNDED,
+        verdict=(verdict := dataset.identity(digests)),
+        confounded=verdict in dataset.CONFOUNDED,
         reason=reason,
         programs=tuple(found),
     )
@@ -289,7 +282,7 @@ _DIGITS = 8
 _CELL, _LINE = 60, 300
 # The library that most of what a program does goes through; named first where it differs.
 _FIRST = "libc.so.6"
-_FINDINGS = {SAME: "identical", BINARY_DIFFERS: "other program"}
+_FINDINGS = {dataset.SAME: "identical", dataset.BINARY_DIFFERS: "other program"}
 
 
 def report(audit: ParityAudit, programs: Programs, is_foreign: bool = False) -> list[str]:
@@ -314,7 +307,7 @@ def report(audit: ParityAudit, programs: Programs, is_foreign: bool = False) -> 
         differences=differences,
         shorten=lambda reason: shorten(reason, _LINE, placeholder="…"),
         confounded=confounded,
-        unknown=[row.title for row in audit.likenesses if row.verdict == NOT_RECORDED],
+        unknown=[row.title for row in audit.likenesses if row.verdict == dataset.NOT_RECORDED],
         is_foreign=is_foreign,
     )
     return text.splitlines()
@@ -324,7 +317,7 @@ def verdict_text(row: Likeness) -> str:
     """A likeness in words: `same program, libraries differ: libc.so.6 (2 others)`."""
     if row.verdict in _FINDINGS:
         return _FINDINGS[row.verdict]
-    if row.verdict == LIBRARIES_DIFFER:
+    if row.verdict == dataset.LIBRARIES_DIFFER:
         names = {name for program in row.programs for name in program.libraries}
         first, *others = sorted(names, key=lambda name: (name != _FIRST, name))
         text = f"same program, libraries differ: {first}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.files import refuse_name
-from parity.imports.dataset import Request, import_rows
+from parity.imports.dataset import import_rows
 from parity.imports.forms import converter_of
 from parity.imports.rows import DIRECTIONS, Options, TextConverter, checked, refuse_unlike
 
@@ -64,8 +64,8 @@ def import_(
     if not double:
         double = DOUBLES[reference] if DOUBLES.get(reference) in arms else reference
     fraction = None if margin is None else margin / 100
-    request = Request(files, study, title or study, reference, double, fraction)
-    archive = import_rows(rows, request, out, datetime.now(UTC))
+    pair, now = (reference, double), datetime.now(UTC)
+    archive = import_rows(rows, files, study, title or study, pair, fraction, out, now)
     print(f"archived {len(rows)} numbers of {len(arms)} arms as {archive}")
     print("  the order of the runs is taken for not random, and the binaries for unknown")
     if not all(row.block for row in rows):

@@ -17,12 +17,7 @@ from parity.software.foreign_image import take_foreign
 from parity.software.images import ImageRecord, maker_of, place_of
 from parity.software.native import build_native, check_lock, make_lock
 from parity.software.spack import chosen_spack, gather_sources, release_of
-from parity.software.toolchain import (
-    LOCKED,
-    check_compilers,
-    composed_manifest,
-    installed_packages,
-)
+from parity.software.toolchain import LOCKED, check_compilers, composed_manifest, installed_packages
 
 
 def install(

@@ -30,10 +30,10 @@ _NAMED: Mapping[str, tuple[str, ...]] = {
 # What else makes runs unlike each other; old versions say how many clients a node has beside the
 # number of all.
 _SETTINGS = (
-    "clients", "segments", "type", "ordering in a file", "ordering inter file", "nodes",
-    "clients per node", "repetitions", "memoryBuffer", "dataAccess", "GPUDirect",
-    "stonewallingTime", "reorder",
-)  # fmt: skip
+    *("clients", "segments", "type", "ordering in a file", "ordering inter file", "nodes"),
+    *("clients per node", "repetitions", "memoryBuffer", "dataAccess", "GPUDirect"),
+    *("stonewallingTime", "reorder"),
+)
 
 
 class Ior(TextConverter):
@@ -70,13 +70,9 @@ class Ior(TextConverter):
             # `4 (2 per node)`, `1 MiB`
             value = re.sub(r"\s*\(.*|\s+", "", value)
             parts.append(f"{name}={value}" if value else "")
-        case = as_name("IOR", *parts)
-        numbers = [
-            Printed(
-                case, operation, statistics.fmean(map(float, filter(None, of))), units[0], "higher"
-            )
-            for operation, of in rates.items()
-        ]
+        case, unit = as_name("IOR", *parts), units[0]
+        means = {of: statistics.fmean(filter(None, each)) for of, each in rates.items()}
+        numbers = [Printed(case, of, mean, unit, "higher") for of, mean in means.items()]
         return numbers, {name: options[name] for name in _SETTINGS if name in options}
 
 

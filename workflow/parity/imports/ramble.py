@@ -14,19 +14,10 @@ from typing import Any
 import msgspec
 
 from parity.core.errors import UserError
-from parity.imports.rows import (
-    LOST,
-    Converter,
-    Options,
-    Row,
-    as_metric,
-    as_name,
-    number_of,
-    report_of,
-)
+from parity.imports import rows as common
+from parity.imports.rows import LOST, Converter, Options, Row, as_metric, as_name, number_of
 
 SUMMARY = "summary::"
-_DIRECTIONS = {"LOWER": "lower", "HIGHER": "higher"}
 
 
 class _Figure(msgspec.Struct):
@@ -43,16 +34,14 @@ class _Context(msgspec.Struct):
     foms: list[_Figure]
 
 
-class _Experiment(msgspec.Struct, rename={"status": "RAMBLE_STATUS", "contexts": "CONTEXTS",
-                                          "variables": "RAMBLE_VARIABLES",
-                                          "repeats": "N_REPEATS"}):  # fmt: skip
+class _Experiment(msgspec.Struct):
     name: str
     simplified_workload_namespace: str
-    status: str
-    variables: dict[str, Any] | None = None
-    contexts: list[_Context] | None = None
+    status: str = msgspec.field(name="RAMBLE_STATUS")
+    variables: dict[str, Any] | None = msgspec.field(name="RAMBLE_VARIABLES", default=None)
+    contexts: list[_Context] | None = msgspec.field(name="CONTEXTS", default=None)
     n_nodes: int | str | None = None
-    repeats: int | str | None = None
+    repeats: int | str | None = msgspec.field(name="N_REPEATS", default=None)
 
 
 class _Results(msgspec.Struct):
@@ -70,14 +59,12 @@ class Ramble(Converter):
         return text.lstrip().startswith("{") and '"experiments"' in text
 
     def rows(self, path: Path, options: Options) -> list[Row]:
-        experiments = report_of(path, _Results).experiments
+        experiments = common.report_of(path, _Results).experiments
         if not experiments:
             raise UserError("these are no results of Ramble: no experiments", where=str(path))
-        rows = [
-            row
-            for number, experiment in enumerate(experiments)
-            for row in _rows(experiment, options, f"{path}: experiments[{number}]")
-        ]
+        rows = []
+        for number, experiment in enumerate(experiments):
+            rows += _rows(experiment, options, f"{path}: experiments[{number}]")
         # A lost one does not say which contexts it would have had: it is lost in all of them.
         contexts: dict[str, dict[str, Row]] = {}
         for row in rows:
@@ -123,7 +110,7 @@ def _rows(experiment: _Experiment, options: Options, where: str) -> list[Row]:
         several = origins[context, figure.name] > 1
         metric = as_metric(f"{figure.name} {figure.origin}" if several else figure.name)
         kind = figure.fom_type if isinstance(figure.fom_type, dict) else {}
-        told = _DIRECTIONS.get(str(kind.get("better_direction")), "")
+        told = str(kind.get("better_direction")).lower()
         part = "" if context == "null" else context
         rows.append(
             lost._replace(
@@ -131,7 +118,9 @@ def _rows(experiment: _Experiment, options: Options, where: str) -> list[Row]:
                 metric=metric,
                 value=number_of(figure.value),
                 unit=figure.units or "1",
-                better=options.direction(metric, figure.units or "", told),
+                better=options.direction(
+                    metric, figure.units or "", told if told in common.DIRECTIONS else ""
+                ),
                 valid=experiment.status == "SUCCESS",
                 where=f"{where}: {figure.name}",
                 told=(f"{workload} {nodes}" + (f"\0{part}" if part else ""), arm),

@@ -175,10 +175,7 @@ def checked(rows: Sequence[Row], may_lack: bool = False) -> list[Row]:
     """The rows from which a dataset follows: each run of a case with all of its metrics.
 
     What a run that is not valid did not leave is filled in, so that it counts as lost. Without a
-    block each repetition is a run of its own.
-
-    Args:
-        may_lack: as of the converter that made them.
+    block each repetition is a run of its own. `may_lack` is as of the converter that made them.
 
     Raises:
         UserError: there is no row, or one arm only; a name, number, unit or direction is none; a
@@ -244,8 +241,8 @@ def _whole(
                 where=row.where,
                 action="give each another name",
             )
-    valid = all(row.valid for row in run.values())
-    valid = valid and any(row.value is not None for row in run.values())
+    numbers = [row.value for row in run.values() if row.value is not None]
+    valid = bool(numbers) and all(row.valid for row in run.values())
     lacking = [metric for metric in models[one.case] if metric not in run]
     if lacking and valid and not may_lack:
         raise UserError(
@@ -349,30 +346,28 @@ class TextConverter(Converter):
 
 
 def refuse_unlike(rows: Iterable[Row]) -> None:
-    """Refuse files of runs that are no repetitions of each other.
+    """Refuse (UserError) files of runs that are no repetitions of each other.
 
-    Raises:
-        UserError: one holds other cases than the others, such as other sizes, or its head says
-            that it ran otherwise, such as with another window; with the first difference.
+    One holds other cases than the others, such as other sizes, or its head says that it ran
+    otherwise, such as with another window; with the first difference.
     """
     cases: dict[str, set[str]] = {}
     settings: dict[str, dict[str, str]] = {}
     for row in rows:
         cases.setdefault(row.raw, set()).add(row.case)
         settings[row.raw] = dict(row.settings)
-    first = next(iter(settings), "")
+    first, before = next(iter(settings.items()), ("", {}))
     unlike = [
         (file, f"{name}: {shown(one)}, but {shown(other)} in {Path(first).name}")
         for file, own in settings.items()
-        for name in sorted(settings[first].keys() | own.keys())
-        for one, other in [(own.get(name, "not said"), settings[first].get(name, "not said"))]
+        for name in sorted(before.keys() | own.keys())
+        for one, other in [(own.get(name, "not said"), before.get(name, "not said"))]
         if one != other
     ]
     for file, of_file in cases.items():
         if lacking := sorted(set().union(*cases.values()) - of_file):
             others = f"({len(lacking)} lacking), but in another"
             unlike.append((file, f"{lacking[0]} is not in this text {others}"))
-    if unlike:
-        file, problem = unlike[0]
+    for file, problem in unlike:
         action = "import runs that differ each as a study of its own"
         raise UserError(problem, where=file, action=action)

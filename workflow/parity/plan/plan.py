@@ -16,17 +16,8 @@ from msgspec.structs import replace
 from parity.benchmarks import benchmark_of
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.own_program import in_arm
-from parity.core.documents import (
-    RESTORE,
-    Content,
-    Document,
-    Format,
-    digest_of_json,
-    in_parts,
-    read_text,
-    unchanged,
-    write_document,
-)
+from parity.core import documents
+from parity.core.documents import Content, Document, Format, in_parts, unchanged, write_document
 from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
 from parity.runtimes import every_arm
@@ -268,14 +259,14 @@ def read_plan(path: Path) -> Plan:
             raise UserError(
                 f"{case} in {arm} is not among the plan's cases and arms",
                 where=f"{path}: {key}",
-                action=RESTORE,
+                action=documents.RESTORE,
             )
     return plan
 
 
 def plan_digest(path: Path) -> str:
     """SHA-256 of a plan as its file has it, never of an upgraded one: what is registered."""
-    return digest_of_json(read_text(path))
+    return documents.digest_of_json(documents.read_text(path))
 
 
 def _with(**absent: Any) -> Callable[[Content], Content]:

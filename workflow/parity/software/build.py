@@ -27,15 +27,9 @@ from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.core.files import files_below
 from parity.runtimes.model import Arm, manifest_digest
+from parity.software import images
 from parity.software.debian_packages import debian_sources
-from parity.software.images import (
-    TAG,
-    ImageRecord,
-    config_digest,
-    image_configuration,
-    publish,
-    remove,
-)
+from parity.software.images import TAG, ImageRecord, config_digest, image_configuration
 from parity.software.native import read_origin
 from parity.software.spack import Spack, write_scope
 from parity.software.toolchain import LOCKED, Toolchain, installed_packages
@@ -235,13 +229,13 @@ def made(
     if empty.reason:
         return empty
     part = destination.with_name(f".{destination.name}.part")
-    remove(part)
+    images.remove(part)
     try:
         start = time.monotonic()
         location = make(part)
         seconds = round(time.monotonic() - start, 3)
         if location is None or location == str(part):
-            publish(part, destination)
+            images.publish(part, destination)
             location = str(destination)
         found = {"digest": digest(location), "bytes": size(location), "location": location}
         return replace(empty, **found, seconds=seconds, tool=answer_of(tool)[1])

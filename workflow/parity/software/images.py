@@ -14,14 +14,8 @@ from typing import Any
 import msgspec
 
 from parity.benchmarks.model import Benchmark
-from parity.core.documents import (
-    RESTORE,
-    Document,
-    Format,
-    read_document,
-    said_from_2_on,
-    write_document,
-)
+from parity.core import documents
+from parity.core.documents import Document, Format, read_document, said_from_2_on, write_document
 from parity.core.errors import UserError
 from parity.runtimes import arms
 from parity.runtimes.model import Arm, manifest_digest
@@ -77,7 +71,7 @@ def read_images(path: Path | str) -> dict[str, ImageRecord]:
             raise UserError(
                 f"these are no records of images: the record of {name} is another one",
                 where=str(path),
-                action=RESTORE,
+                action=documents.RESTORE,
             )
     return formats
 

@@ -17,13 +17,7 @@ from parity.core.documents import Document, Format, said_from_2_on, unchanged, w
 from parity.core.errors import UserError
 from parity.software.binaries import ProgramFile, audit_script, read_audit
 from parity.software.spack import BuiltPackage, Spack, fetch, release_of, specs_of
-from parity.software.toolchain import (
-    Toolchain,
-    check_compilers,
-    compilers_of,
-    compose,
-    read_builds,
-)
+from parity.software.toolchain import Toolchain, check_compilers, compilers_of, compose, read_builds
 
 # The record of a build.
 NATIVE = "native.json"
