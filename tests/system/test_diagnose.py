@@ -5,7 +5,6 @@ Needs: podman, bubblewrap, a compiler, and root, who alone may ask for filters a
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,8 +18,10 @@ from parity.runtimes.engines import ulimits
 WORK = """
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,10 +35,29 @@ static int fits(void) {
   unlink("/dev/shm/parity-diagnosed");
   return whole;
 }
+static int crowds(void) {
+  for (int i = 0; i < 40; i++) {
+    int child = fork();
+    if (child < 0) return 0;
+    if (!child) { prctl(PR_SET_PDEATHSIG, SIGKILL); pause(); _exit(0); }
+  }
+  return 1;
+}
+static int takes(int size) {
+  int how;
+  if (!fork()) {
+    for (volatile char *at = malloc(size), *end = at + size; at < end; at += 4096) *at = 1;
+    _exit(0);
+  }
+  wait(&how);
+  return !how;
+}
 int main(int count, char **words) {
   long n = atol(words[2]);
   if (!strcmp(words[1], "calls")) while (n--) syscall(SYS_getppid, 0);
   else if (!strcmp(words[1], "memory")) work(fits() ? n : 5 * n);
+  else if (!strcmp(words[1], "crowd")) work(crowds() ? n : 5 * n);
+  else if (!strcmp(words[1], "large")) work(takes(1 << 27) ? n : 5 * n);
   else if (!strcmp(words[1], "priority")) work(setpriority(PRIO_PROCESS, 0, -5) ? 5 * n : n);
   else if (!strcmp(words[1], "two")) {
     if (fork()) { work(n); wait(0); } else { work(n); _exit(0); }
@@ -83,8 +103,6 @@ def folder(tmp_path_factory) -> Path:
     for where, times in ((".", 1), ("slow", 5)):
         words = ["gcc", "-O1", f"-DTIMES={times}", "-shared", "-fPIC", "library.c"]
         subprocess.run([*words, "-o", f"{where}/libwork.so"], cwd=made, check=True)
-    # Copies out of an image are by name.
-    shutil.copy(made / "slow/libwork.so", made / "slow/libslow.so")
     words = ["gcc", "-O1", "work.c", "-o", "work", "-L.", "-lwork", f"-Wl,-rpath,{made}"]
     subprocess.run(words, cwd=made, check=True)
     return made
@@ -96,134 +114,92 @@ def container(folder: Path, options: str) -> str:
     return " ".join([*engine, f"-v {folder}:{folder}", options, "--rootfs /:O"])
 
 
-def diagnosed(folder: Path, options: str, *program: str, name: str, words: str = "") -> str:
-    """The answer on a container with these options; a longer look where a first decides nothing."""
-    outer = words or container(folder, options)
-    said = looked(folder, outer, *program, name=name, minutes=0.05)
-    if said.startswith(("Undecided", "No answer", "The container costs")):
-        said = looked(folder, outer, *program, name=f"{name}-longer", minutes=0.5)
-    return said
+# By its name, where a cost is planted: the step, the container's options, the program's words.
+CAUSES = {
+    "quota": ("CPU quota", "--cpus=0.3", "work 60000000"),
+    "none": ("", "", "work 100000000"),
+    "memory": ("size of /dev/shm", "--shm-size=64k", "memory 60000000"),
+    "filter": ("seccomp filters", "--security-opt=seccomp={folder}/slow.json", "calls 1500000"),
+    "library": (
+        "libraries of the image",
+        "-v {folder}/slow/libwork.so:{folder}/libwork.so",
+        "work 60000000",
+    ),
+    # A library of the same name, which the program loads as well.
+    "preload": (
+        "environment: LD_PRELOAD",
+        "-v {folder}/slow:/opt/tool -e LD_PRELOAD=/opt/tool/libwork.so",
+        "work 60000000",
+    ),
+    "binding": ("CPU binding", "--cpuset-cpus=0", "two 60000000"),
+    # Behind a site's script, which is not the program.
+    "script": ("CPU binding", "--cpuset-cpus=0", "two 60000000"),
+    "capability": ("capabilities", "--cap-drop=SYS_NICE", "priority 60000000"),
+    "processes": ("limit of processes", "--pids-limit=20", "crowd 60000000"),
+    "large": ("memory limit", "--memory=64m", "large 60000000"),
+}
+OFTEN = ("quota", "none")
+# A launcher that starts it twice, behind the container's own words.
+TWICE = """--container=/bin/sh -c '"$@"; "$@"' twice"""
 
 
-def looked(folder: Path, outer: str, *program: str, name: str, minutes: float) -> str:
-    """One answer on a container that is started by these words."""
-    words = ["--container", outer, "--margin", "40", "--name", name]
-    words += ["--minutes", str(minutes)]
-    done = subprocess.run(
-        [sys.executable, "-m", "parity", "diagnose", *words, "--", f"{folder}/work", *program],
-        cwd=folder,
-        # Each variable that only one side has would be measured.
-        env={name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
-        capture_output=True,
-        text=True,
-        check=False,
+def said_by(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What `parity diagnose` says; each variable that only one side had would be measured."""
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    command = [sys.executable, "-m", "parity", "diagnose", *words]
+    return subprocess.run(
+        command, cwd=folder, env=kept, capture_output=True, text=True, check=False
     )
+
+
+def looked(folder: Path, outer: str, program: str, name: str, minutes: float) -> str:
+    """One answer on a container that is started by these words."""
+    words = ["--container", outer, "--margin=40", f"--name={name}", f"--minutes={minutes}"]
+    done = said_by(folder, *words, "--", f"{folder}/work", *program.split())
     assert done.returncode == 0, done.stderr
     kept = folder / f"parity-diagnose-{name}"
-    assert (kept / "answer.txt").read_text() in done.stdout
+    assert (kept / "answer.txt").read_text() in done.stdout and not (kept / "image").exists()
     runs = [path.read_text() for path in kept.glob("runs/blocks/*/runs/program.*/*/record.json")]
     assert len(runs) >= 6 * 3 and all(json.loads(text)["reason"] == "" for text in runs)
     return " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
-    ("cause", "options", "program"),
+    "name", [pytest.param(name, marks=() if name in OFTEN else pytest.mark.long) for name in CAUSES]
+)
+def test_a_planted_cause_is_named(folder, name):
+    cause, options, program = CAUSES[name]
+    engine = ("podman --runtime=runc run --rm --network=host", *ulimits())
+    options = options.format(folder=folder)
+    # Its root is this machine's.
+    outer = " ".join([*engine, f"-v {folder}:{folder}", options, "--rootfs /:O"])
+    if name == "script":
+        script = folder / "site-run.sh"
+        script.write_text(f'#!/bin/bash\nsleep 0.1\n{outer} "$@"')
+        script.chmod(0o755)
+        outer = str(script)
+    said = looked(folder, outer, program, name, minutes=0.05)
+    if said.startswith(("Undecided", "No answer", "The container costs")):
+        # A longer look where a first decides nothing.
+        said = looked(folder, outer, program, f"{name}-longer", minutes=0.5)
+    none = "No difference within ±40 %, so there is no cause"
+    assert said.startswith(f"Cause: {cause}. The container costs " if cause else none), said
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
     [
-        pytest.param(
-            "size of /dev/shm",
-            "--shm-size=64k",
-            ("memory", "60000000"),
-            id="memory",
-            marks=pytest.mark.long,
+        (
+            ["--pattern=has ([0-9]+)", TWICE, "--", "/bin/sh", "-c", "sleep 0.5; echo it has 7"],
+            ("2 lines match the pattern", "--launcher"),
         ),
-        pytest.param(
-            "seccomp filters",
-            "--security-opt=seccomp={folder}/slow.json",
-            ("calls", "1500000"),
-            id="filter",
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            "libraries of the image",
-            "-v {folder}/slow/libwork.so:{folder}/libwork.so",
-            ("work", "60000000"),
-            id="library",
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            "CPU binding",
-            "--cpuset-cpus=0",
-            ("two", "60000000"),
-            id="binding",
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            "capabilities",
-            "--cap-drop=SYS_NICE",
-            ("priority", "60000000"),
-            id="capability",
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            "environment: LD_PRELOAD",
-            "-v {folder}/slow:/opt/tool -e LD_PRELOAD=/opt/tool/libslow.so",
-            ("work", "60000000"),
-            id="preload",
-            marks=pytest.mark.long,
-        ),
-        pytest.param("CPU quota", "--cpus=0.3", ("work", "60000000"), id="quota"),
+        (["--container=podman run --rootfs /:O", "--", "./nothing"], ("there is no program",)),
+        # It cannot be looked into.
+        (["--container=/bin/false", "--", "./work", "work", "1"], ("ended with status 1",)),
     ],
 )
-def test_a_planted_cause_is_named(folder, cause, options, program, request):
-    name = request.node.callspec.id
-    said = diagnosed(folder, options.format(folder=folder), *program, name=name)
-    assert said.startswith(f"Cause: {cause}. The container costs "), said
-
-
-def test_without_a_cause_it_says_that_there_is_none(folder):
-    said = diagnosed(folder, "", "work", "100000000", name="none")
-    assert said.startswith("No difference within ±40 %, so there is no cause"), said
-
-
-@pytest.mark.long
-def test_a_site_s_script_in_front_of_the_container_is_not_the_program(folder):
-    script = folder / "site-run.sh"
-    lines = ["#!/bin/bash", "sleep 0.1", f'{container(folder, "--cpuset-cpus=0")} "$@"']
-    script.write_text("\n".join(lines))
-    script.chmod(0o755)
-    said = diagnosed(folder, "", "two", "60000000", name="script", words=str(script))
-    assert said.startswith("Cause: CPU binding. The container costs "), said
-
-
-def test_a_launcher_in_the_container_s_words_is_refused_before_anything_is_measured(folder):
-    said = subprocess.run(
-        [
-            *(sys.executable, "-m", "parity", "diagnose", "--name=ranks"),
-            *("--pattern", "has ([0-9]+)", "--container", "/bin/sh -c '\"$@\"; \"$@\"' twice"),
-            *("--", "/bin/sh", "-c", "sleep 0.5; echo it has 7"),
-        ],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert said.returncode and "2 lines match the pattern" in said.stderr, said.stderr
-    assert "--launcher" in said.stderr and not (folder / "parity-diagnose-ranks").exists()
-
-
-def test_a_program_that_is_not_in_the_container_is_one_message(folder):
-    container = f"podman --runtime=runc run --rm {' '.join(ulimits())} --rootfs /:O"
-    words = ["parity", "diagnose", "--container", container, "--name", "absent"]
-    done = subprocess.run(
-        [sys.executable, "-m", *words, "--", f"{folder}/nothing"],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode and "Traceback" not in done.stderr
-    assert f"there is no program {folder}/nothing" in done.stderr
-
-
-def test_a_container_that_cannot_be_looked_into_leaves_no_folder(folder):
-    words = ["parity", "diagnose", "--container", "/bin/false", "--name", "dark"]
-    done = subprocess.run(
-        [sys.executable, "-m", *words, "--", f"{folder}/work", "work", "1"],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+def test_what_cannot_be_diagnosed_is_one_message_and_leaves_no_folder(folder, words, problem):
+    done = said_by(folder, "--name=refused", *words)
     assert done.returncode and done.stderr.startswith("parity: "), done.stderr
-    assert not (folder / "parity-diagnose-dark").exists()
+    assert all(part in done.stderr for part in problem), done.stderr
+    assert not (folder / "parity-diagnose-refused").exists()

@@ -9,14 +9,13 @@ from parity.analysis.decision import WITHOUT_CONTROL, decide
 from parity.core.errors import UserError
 from parity.diagnose import study
 from parity.diagnose.answer import WIDTH, Rung, answer_of, causes_of, concluded
-from parity.diagnose.setting import Setting
 from parity.diagnose.steps import CONTAINER, Ladder, Step
 from parity.diagnose.study import Line, measure, study_of
 
 BINDING, SPACES, MEMORY = "CPU binding", "namespaces", "size of /dev/shm"
 STEPS = [BINDING, SPACES, MEMORY, CONTAINER]
 MARGIN = 0.05
-STEP = tuple(Step(name, "0-1", "0", Setting(None)) for name in STEPS[:-1])
+STEP = tuple(Step(name, "0-1", "0") for name in STEPS[:-1])
 LADDER = Ladder(STEP, ("root: ext4 → overlay",))
 SLEEP = "/bin/sleep"
 

@@ -5,19 +5,23 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from parity.command_line import diagnose as command
 from parity.command_line.main import main
-from parity.core.errors import REFUSED
+from parity.core.errors import REFUSED, UserError
 from parity.diagnose import surroundings
+from parity.diagnose.look import look
 from parity.diagnose.setting import Setting
-from parity.diagnose.steps import ladder_of
-from parity.diagnose.surroundings import Surroundings, document, look, read
+from parity.diagnose.steps import Ladder, Step, ladder_of, proven
+from parity.diagnose.surroundings import Surroundings, document, read
 from parity.runtimes.ladder import CONTROL_GROUP
 from parity.runtimes.limits import control_group_version
+from parity.runtimes.model import name_in
 from parity.runtimes.namespaces import MOUNTED
 
 SPACES = {name: f"{name}:[1]" for name in surroundings.NAMESPACES}
@@ -53,9 +57,9 @@ def test_without_a_difference_there_is_no_step(tmp_path):
 
 def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    code, image = tmp_path / "code", tmp_path / "image"
+    code, image = tmp_path / "code", tmp_path / "image/files"
     code.mkdir()
-    image.mkdir()
+    image.mkdir(parents=True)
     for name in ("ld-linux-x86-64.so.2", "libc.so.6", "libwork.so", "solver"):
         (code / name).touch()
     (tmp_path / "filter-0.bpf").touch()
@@ -81,17 +85,14 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
     )
     ladder = ladder_of(NATIVE, container, tmp_path)
     assert [step.title for step in ladder.steps] == [
-        *("CPU binding", "CPU quota", "priority (nice)", "transparent huge pages"),
-        *("resource limits", "environment: OMP_NUM_THREADS", "environment: PATH", "environment"),
+        *("CPU binding", "CPU quota", "memory limit", "limit of processes", "priority (nice)"),
+        *("transparent huge pages", "resource limits"),
+        *("environment: OMP_NUM_THREADS", "environment: PATH", "environment"),
         *("namespaces", "network namespace", "capabilities", "size of /dev/shm"),
         *("seccomp filters", "C library of the image", "libraries of the image", "program file"),
         *("image as a directory", "root file system"),
     ]
-    assert ladder.left_out == (
-        "memory limit: 0 MiB → 1024 MiB (not made)",
-        "limit of processes: none → 2048 (not made)",
-        "user:  → 1000 (not made)",
-    )
+    assert ladder.left_out == ("user:  → 1000 (not made)",)
     by_title = {step.title: step for step in ladder.steps}
     # A value may be a secret, so it is told nowhere.
     said = by_title["environment"]
@@ -100,19 +101,20 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
     assert sorted(ladder.secrets.values()) == ["/usr/bin", "1", "x"]
     assert by_title["size of /dev/shm"].container == "64 KiB"
     assert by_title["libraries of the image"].loads == {"d" * 64}
-    words = by_title["program file"].setting.words("group", ["solver", "in.dat"], NATIVE.command)
-    quota = (
-        ["cpu.cfs_period_us=10000", "cpu.cfs_quota_us=5000"]
+    words = by_title["program file"].setting.words(["solver", "in.dat"], NATIVE.command)
+    limits = (
+        ["cpu.cfs_period_us=10000", "cpu.cfs_quota_us=5000", f"memory.limit_in_bytes={2**30}"]
         if control_group_version() == 1
-        else ["cpu.max=5000 10000"]
+        else ["cpu.max=5000 10000", f"memory.max={2**30}"]
     )
+    limits.append("pids.max=2048")
     opened = 'filters=$1; shift; exec "$@" 9< "$filters/filter-0.bpf"'
     pages = words[words.index("-c", words.index("nice")) + 1]
     own = [f"PARITY_VARIABLE_{number}" for number in range(3)]
     pairs = zip(("OMP_NUM_THREADS", "PATH", "SITE"), own, strict=True)
     values = " ".join(f'"{name}=${{{variable}}}"' for name, variable in pairs)
     before = [
-        *("/bin/sh", "-euc", CONTROL_GROUP, "control-group", "group", *quota),
+        *("/bin/sh", "-euc", CONTROL_GROUP, "control-group", name_in(tmp_path), *limits),
         *("taskset", "-c", "0", "nice", "-n", "5", sys.executable, "-c", pages, "1"),
         *("prlimit", "--nofile=10:10"),
     ]
@@ -125,8 +127,8 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
         *(str(code / "ld-linux-x86-64.so.2"), "--library-path", str(code)),
         *(str(code / "solver"), "in.dat"),
     ]
-    root = str(tmp_path / "root")
-    last = ladder.steps[-1].setting.words("group", ["solver", "in.dat"], NATIVE.command)
+    root = str(tmp_path / "image/root")
+    last = ladder.steps[-1].setting.words(["solver", "in.dat"], NATIVE.command)
     assert last == [
         *(*before, "unshare", "--mount", "/bin/sh", "-euc", MOUNTED, "mounted", "overlay"),
         *(str(image), root, *filtered, shutil.which("bwrap") or "bwrap", "--bind", root, "/"),
@@ -156,19 +158,70 @@ def test_any_loader_is_one_and_a_program_of_another_c_library_comes_with_it(
     assert "program ffffffff" in first.container and "d" * 64 in first.loads
 
 
-def test_a_library_that_is_preloaded_in_the_image_is_taken_from_its_copy(tmp_path):
-    (tmp_path / "code").mkdir()
-    copy = tmp_path / "code/slow.so"
-    copy.touch()
-    container = replace(
-        NATIVE,
-        variables={**NATIVE.variables, "LD_PRELOAD": "/opt/tool/slow.so /gone.so"},
-        files={**NATIVE.files, "/opt/tool/slow.so": "e" * 64},
-    )
-    ladder = ladder_of(NATIVE, container, tmp_path)
-    assert ladder.steps[0].title == "environment: LD_PRELOAD"
-    assert ladder.steps[0].loads == {"e" * 64}
+SLEEP = ["/bin/sleep", "1"]
+
+
+def test_what_is_preloaded_may_have_the_name_of_another_library(tmp_path, monkeypatch):
+    """Both were copied to one file by that name, and what was said to be preloaded was not."""
+    native, _ = look(SLEEP, SLEEP)
+    (ours,) = (path for path in native.files if path.endswith("/libc.so.6"))
+    preloaded = tmp_path / "opt/libc.so.6"
+    preloaded.parent.mkdir()
+    shutil.copy(Path(ours).with_name("libm.so.6"), preloaded)
+    words = ["env", f"LD_PRELOAD={preloaded}:/gone.so", *SLEEP]
+    container, _ = look(words, SLEEP, tmp_path)
+    assert container.preloaded == {str(preloaded): str(preloaded)}
+    assert container.libraries == native.libraries
+    copy = tmp_path / f"preload{preloaded}"
+    for kept, source in ((tmp_path / "code/libc.so.6", Path(ours)), (copy, preloaded)):
+        assert kept.read_bytes() == source.read_bytes()
+    ladder = ladder_of(native, container, tmp_path)
     assert ladder.secrets == {"PARITY_VARIABLE_0": f"{copy}:/gone.so"}
+    monkeypatch.setenv("PARITY_VARIABLE_0", ladder.secrets["PARITY_VARIABLE_0"])
+    (step,) = proven(ladder, [], SLEEP, native.command).steps
+    assert step.title == "environment: LD_PRELOAD"
+    assert step.loads == {container.files[str(preloaded)]}
+
+
+def test_within_the_image_what_is_preloaded_is_where_it_was(tmp_path, monkeypatch):
+    """Also where both sides have one variable, which names another file in the image."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for folder in ("code", "image/files"):
+        (tmp_path / folder).mkdir(parents=True)
+    native, container = (
+        replace(
+            NATIVE,
+            namespaces={**SPACES, "mnt": f"mnt:[{digest}]"},
+            variables={**NATIVE.variables, "LD_PRELOAD": "slow.so"},
+            files={**NATIVE.files, "/opt/slow.so": digest * 64},
+            preloaded={"slow.so": "/opt/slow.so"},
+        )
+        for digest in "12"
+    )
+    ladder = ladder_of(native, container, tmp_path)
+    assert [step.title for step in ladder.steps] == [
+        *("environment: LD_PRELOAD", "namespaces", "image as a directory"),
+    ]
+    values = [ladder.secrets[step.setting.variables["LD_PRELOAD"]] for step in ladder.steps]
+    assert values == [f"{tmp_path}/preload/opt/slow.so"] * 2 + ["slow.so"]
+
+
+@pytest.mark.parametrize(
+    ("program", "is_loaded", "is_kept"),
+    [
+        ("", True, True),
+        ("", False, False),
+        # What is over at once proves nothing, and what fails is a row that says so.
+        ("/bin/true", True, False),
+        ("/bin/false", True, True),
+    ],
+)
+def test_a_step_that_loads_files_has_to_prove_it(tmp_path, program, is_loaded, is_kept):
+    own, _ = look(SLEEP, SLEEP)
+    loads = frozenset({own.executable if is_loaded else "0" * 64})
+    step = Step("it", "a", "b", loads=loads, setting=Setting(tmp_path, program=program))
+    made = proven(Ladder((step,), ()), [], SLEEP, own.command)
+    assert made.steps == (step,) * is_kept and len(made.left_out) == (not is_kept)
 
 
 def test_what_the_program_or_its_launcher_sets_itself_surrounds_nobody(tmp_path):
@@ -194,7 +247,7 @@ def test_the_program_is_looked_at_and_not_the_script_in_front_of_it(tmp_path):
     ):
         other = subprocess.Popen(program, stdout=subprocess.DEVNULL)
         time.sleep(0.1)
-        seen, written = look(words, program, tmp_path / "keep")
+        seen, written = look(words, program)
         other.wait()
         assert written == "done\n" and Path(seen.busy).samefile(sys.executable)
         assert seen.variables.get("MADE") == ("1" if str(script) in words else None)
@@ -203,7 +256,8 @@ def test_the_program_is_looked_at_and_not_the_script_in_front_of_it(tmp_path):
 
 def test_of_a_program_that_starts_others_the_one_that_uses_the_cpu_is_read(tmp_path):
     loop = f"{sys.executable} -c 'for _ in range(50_000_000): pass'; sleep 0.2"
-    seen, _ = look(["/bin/sh", "-c", loop], ["/bin/sh", "-c", loop], tmp_path)
+    (tmp_path / "code").mkdir()
+    seen, _ = look(["/bin/sh", "-c", loop], ["/bin/sh", "-c", loop])
     assert Path(seen.busy).samefile(sys.executable) and seen.command[1:] == ("-c", loop)
     ladder = ladder_of(seen, replace(seen, files={seen.busy: "a"}), tmp_path)
     assert ladder.left_out[-1].endswith("(of a process that the program starts)")
@@ -222,8 +276,8 @@ def test_what_only_root_can_make_is_left_out_with_the_reason(tmp_path, monkeypat
 
 
 def test_a_plain_setting_is_the_program_itself(tmp_path):
-    assert Setting(tmp_path).words("group", ["./a", "b"], ["/x/a", "b"]) == ["./a", "b"]
-    assert Setting(tmp_path).start("group") == ["/bin/true"]
+    assert Setting(tmp_path).words(["./a", "b"], ["/x/a", "b"]) == ["./a", "b"]
+    assert Setting(tmp_path).start() == ["/bin/true"]
 
 
 def test_our_own_surroundings_are_read():
@@ -237,7 +291,7 @@ def test_a_step_has_the_priority_and_the_pages_that_it_says(tmp_path):
     for pages, nice in (("0", 3), ("1", 0)):
         setting = Setting(tmp_path, nice=nice, huge_pages=pages)
         asked = "nice; grep THP_enabled /proc/self/status"
-        words = setting.words("group", ["/bin/sh", "-c", asked], ["/bin/sh"])
+        words = setting.words(["/bin/sh", "-c", asked], ["/bin/sh"])
         said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
         assert said == [str(os.nice(0) + nice), "THP_enabled:", pages]
 
@@ -262,3 +316,25 @@ def test_a_name_leads_to_no_folder_of_others(tmp_path, monkeypatch, capfd) -> No
         main(["diagnose", *words])
     assert ended.value.code == REFUSED and "'a/../../x' is no name" in capfd.readouterr().err
     assert kept.exists()
+
+
+@pytest.mark.parametrize("end", [None, UserError("it fails"), KeyboardInterrupt()])
+def test_no_copy_of_an_image_stays(tmp_path, monkeypatch, end):
+    def looked_at(_launcher, _container, program, folder, _pattern):
+        (folder / "image/files").mkdir(parents=True)
+        (folder / "surroundings.json").touch()
+        return Ladder((), ()), program
+
+    def measured(_study, folder):
+        folder.mkdir()
+        if end:
+            raise end
+
+    replaced = {"_looked_at": looked_at, "measure": measured, "table_of": str}
+    for name, made in (*replaced.items(), ("concluded", lambda *_: "the answer")):
+        monkeypatch.setattr(command, name, made)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(type(end)) if end else nullcontext():
+        command.diagnose("sleep", "1", container="env", name="x")
+    kept = {path.name for path in (tmp_path / "parity-diagnose-x").iterdir()}
+    assert kept == {"runs", "surroundings.json"} | (set() if end else {"answer.txt", "table.csv"})

@@ -8,20 +8,19 @@ import re
 import shlex
 import shutil
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from parity.benchmarks.own_program import check_pattern, compiled, matches
 from parity.command_line.main import refuse_out_of_range
-from parity.core.errors import UserError
+from parity.core.errors import UserError, end_as_by_ctrl_c
 from parity.core.files import refuse_name
 from parity.diagnose.answer import ANSWER, concluded
+from parity.diagnose.look import IMAGE, look
 from parity.diagnose.setting import TRUE
-from parity.diagnose.steps import CONTAINER, Ladder, Step, ladder_of
+from parity.diagnose.steps import CONTAINER, Ladder, ladder_of, proven
 from parity.diagnose.study import NATIVE, Line, measure, study_of, table_of
-from parity.diagnose.surroundings import SURROUNDINGS, document, look, read
+from parity.diagnose.surroundings import SURROUNDINGS, document, read
 from parity.runtimes.ladder import MECHANISMS
 
 _UTILITIES = "util-linux"
@@ -80,23 +79,28 @@ def diagnose(
         folder.mkdir(mode=0o700)
     except FileExistsError:
         raise UserError(f"{folder.name} is there already", action="give another --name") from None
+    end_as_by_ctrl_c()
     try:
-        ladder, own = _looked_at(first, outer, program, folder, pattern)
-    except UserError:
-        # Nothing was measured, and the next try takes the same name.
-        shutil.rmtree(folder)
-        raise
-    group = folder.name
-    lines = [Line(NATIVE[0], [*first, *program], [*first, TRUE])]
-    for step in ladder.steps:
-        words, start = step.setting.words(group, program, own), step.setting.start(group)
-        lines.append(Line(step.title, [*first, *words], [*first, *start]))
-    lines.append(Line(CONTAINER, [*first, *outer, *program], [*first, *outer, TRUE]))
-    study = study_of(str(Path(path).absolute()), lines, margin, minutes, pattern, better)
-    dataset = measure(study, folder / "runs")
-    (folder / "table.csv").write_text(table_of(dataset), encoding="utf-8")
-    text = concluded(dataset, ladder, margin / 100, folder / "runs")
-    (folder / ANSWER).write_text(text, encoding="utf-8")
+        try:
+            ladder, own = _looked_at(first, outer, program, folder, pattern)
+        except UserError:
+            # Nothing was measured, and the next try takes the same name.
+            shutil.rmtree(folder)
+            raise
+        lines = [Line(NATIVE[0], [*first, *program], [*first, TRUE])]
+        for step in ladder.steps:
+            words, start = step.setting.words(program, own), step.setting.start()
+            lines.append(Line(step.title, [*first, *words], [*first, *start]))
+        lines.append(Line(CONTAINER, [*first, *outer, *program], [*first, *outer, TRUE]))
+        study = study_of(str(Path(path).absolute()), lines, margin, minutes, pattern, better)
+        dataset = measure(study, folder / "runs")
+        (folder / "table.csv").write_text(table_of(dataset), encoding="utf-8")
+        text = concluded(dataset, ladder, margin / 100, folder / "runs")
+        (folder / ANSWER).write_text(text, encoding="utf-8")
+    finally:
+        # It may have gigabytes, and was for the steps alone.
+        if (folder / IMAGE).exists():
+            shutil.rmtree(folder / IMAGE)
     print(text, end="")
     print(f"\n{folder.name}/: every run, and what surrounded both sides; table.csv for the import")
 
@@ -109,33 +113,17 @@ def _looked_at(
     pattern: str,
 ) -> tuple[Ladder, Sequence[str]]:
     """The ladder between both sides, and the native process's own words."""
-    aside = folder / "aside"
-    native, said = look([*launcher, *program], program, aside)
+    native, said = look([*launcher, *program], program)
     _refuse_ambiguous(pattern, said, "the program by itself")
     front = len(native.command) - len(program)
-    words = [*launcher, *container, *program]
-    inside, said = look(words, program, folder, in_front=front, may_fail=True, copy_image=True)
+    inside, said = look([*launcher, *container, *program], program, keep=folder, in_front=front)
     _refuse_ambiguous(pattern, said, "the program in its container")
     sides = {"native": document(native), "container": document(inside)}
     (folder / SURROUNDINGS).write_text(json.dumps(sides, indent=1), encoding="utf-8")
     ladder = ladder_of(native, inside, folder, read(os.getpid()), launched=bool(launcher))
     # Their values may be secrets, which no file is to hold: steps take them from our variables.
     os.environ.update(ladder.secrets)
-    steps, left_out = list[Step](), list(ladder.left_out)
-    for step in ladder.steps:
-        missing = frozenset[str]()
-        if step.loads:
-            words = [*launcher, *step.setting.words(folder.name, program, native.command)]
-            # One that fails is a row that says so.
-            with suppress(UserError):
-                seen, _ = look(words, step.setting.run(program, native.command), aside)
-                missing = step.loads - set(seen.files.values())
-        if missing:
-            left_out.append(f"{step.title}: {step.native} → {step.container} (was not loaded)")
-        else:
-            steps.append(step)
-    shutil.rmtree(aside)
-    return replace(ladder, steps=tuple(steps), left_out=tuple(left_out)), native.command
+    return proven(ladder, launcher, program, native.command), native.command
 
 
 def _refuse_ambiguous(pattern: str, output: str, where: str) -> None:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from pathlib import Path
 
 from parity.core.documents import write_document
+from parity.core.errors import end_as_by_ctrl_c
 from parity.core.spack_paths import TOOLCHAIN
-
-
-def _end_as_by_ctrl_c() -> None:
-    """Ask to be stopped the same way as Ctrl-C does, so that the running program is ended."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def run_batch(
@@ -41,7 +35,7 @@ def run_batch(
     from parity.software.images import read_images
     from parity.software.native import read_native
 
-    _end_as_by_ctrl_c()
+    end_as_by_ctrl_c()
     adopt()
     planned = read_plan(plan)
     done = measured.run_batch(
@@ -63,7 +57,7 @@ def pilot(study: Path, scale: str, system: Path, pilot: Path, toolchain: str = T
     from parity.plan.study import load_study
     from parity.plan.system import load_system
 
-    _end_as_by_ctrl_c()
+    end_as_by_ctrl_c()
     loaded = load_study(study, scale, toolchain)
     cases = cases_to_pilot(loaded, load_checked(study, "study"))
     write_document(pilot, make_pilot(loaded, cases, load_system(system)))

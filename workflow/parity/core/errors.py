@@ -87,6 +87,11 @@ def shown_to_the_user(status: int = 1) -> Iterator[None]:
     sys.exit(status)
 
 
+def end_as_by_ctrl_c() -> None:
+    """Ask to be stopped the same way as Ctrl-C does, so that the running program is ended."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 def refuse_unknown(names: Iterable[str], known: Collection[str], where: str, kind: str) -> None:
     """Refuse a name that is not among the known ones, and say which there are."""
     for name in names:

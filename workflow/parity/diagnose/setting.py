@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from parity.diagnose.surroundings import FILTER, IMAGE
+from parity.diagnose.look import FILES, FILTER, ROOT, SQUASHED
 from parity.runtimes.ladder import CONTROL_GROUP, MECHANISMS
-from parity.runtimes.limits import CpuLimit, control_group_version, control_group_words
+from parity.runtimes.model import name_in
 from parity.runtimes.namespaces import mounted
 
 TRUE = "/bin/true"
@@ -32,6 +32,7 @@ class Setting:
     Attributes:
         nice: added to this machine's own.
         huge_pages: `1` with transparent ones, `0` without; empty for as it is.
+        group: what is written into files of its control group, as `<file>=<value>`.
         variables: by name that of ours which has its value; None for one that is taken away.
         capabilities: those that are dropped.
         filters: numbers of the container's filters that are loaded, from `folder`.
@@ -46,7 +47,7 @@ class Setting:
     cpus: str = ""
     nice: int = 0
     huge_pages: str = ""
-    quota: tuple[int, int] | None = None
+    group: tuple[str, ...] = ()
     limits: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str | None] = field(default_factory=dict)
     namespaces: tuple[str, ...] = ()
@@ -59,18 +60,17 @@ class Setting:
     binds: Mapping[str, str] = field(default_factory=dict)
     inside: str = "/"
 
-    def words(self, name: str, program: Sequence[str], own: Sequence[str]) -> list[str]:
+    def words(self, program: Sequence[str], own: Sequence[str]) -> list[str]:
         """The command line that runs a program in this setting.
 
         Args:
-            name: of the control group, where there is one.
             program: the words as the user gives them.
             own: the words as the process has them, its executable first; the loader takes these.
         """
         words: list[str] = []
-        if self.quota:
-            group = control_group_words(CpuLimit(*self.quota), control_group_version())
-            words += ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", name, *group]
+        if self.group:
+            words += ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", name_in(self.folder)]
+            words += self.group
         if self.cpus:
             words += ["taskset", "-c", self.cpus]
         if self.nice:
@@ -80,8 +80,8 @@ class Setting:
         if self.limits:
             words += ["prlimit", *(f"--{kind}={value}" for kind, value in self.limits.items())]
         if self.root:
-            image = self.folder / (f"{IMAGE}.squashfs" if "squash" in self.root else IMAGE)
-            words += ["unshare", "--mount", *mounted(self.root, str(image), self.folder / "root")]
+            image = self.folder / (SQUASHED if "squash" in self.root else FILES)
+            words += ["unshare", "--mount", *mounted(self.root, str(image), self.folder / ROOT)]
         words += [*self._environment(), *self._bubblewrap()]
         return [*words, *self.run(program, own)]
 
@@ -93,9 +93,9 @@ class Setting:
         found_by = [str(loader), "--library-path", self.libraries]
         return [*found_by, self.program or own[0], *own[1:]]
 
-    def start(self, name: str) -> list[str]:
+    def start(self) -> list[str]:
         """The same with a program that ends at once."""
-        return replace(self, program="").words(name, [TRUE], [TRUE])
+        return replace(self, program="").words([TRUE], [TRUE])
 
     def _environment(self) -> list[str]:
         if not self.variables:
@@ -116,7 +116,7 @@ class Setting:
         # By its path, because the container's PATH may be on.
         words = [shutil.which("bwrap") or "bwrap", "--dev-bind", "/", "/"]
         if self.root:
-            words = [*words[:1], "--bind", str(self.folder / "root"), "/"]
+            words = [*words[:1], "--bind", str(self.folder / ROOT), "/"]
             words += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
             words += ["--ro-bind", "/sys", "/sys", "--chdir", self.inside]
             words += [word for at, here in self.binds.items() for word in ("--bind", here, at)]

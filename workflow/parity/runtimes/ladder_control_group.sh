@@ -1,6 +1,6 @@
 name=$1 mounted=/sys/fs/cgroup settings='' asked=0 written=0
 shift
-while case $1 in cpu*.*=*) ;; *) false ;; esac; do
+while case $1 in cpu*.*=* | memory.*=* | pids.*=*) ;; *) false ;; esac; do
   settings="$settings$1
 " asked=$((asked + 1))
   shift
