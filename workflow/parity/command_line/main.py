@@ -41,9 +41,8 @@ class Command(NamedTuple):
     @property
     def code(self) -> Callable[..., None]:
         """The function, whose module is loaded now."""
-        code: Callable[..., None] = getattr(
-            import_module(f"parity.command_line.{self.module}"), self.function
-        )
+        module = import_module(f"parity.command_line.{self.module}")
+        code: Callable[..., None] = getattr(module, self.function)
         return code
 
 
@@ -67,9 +66,8 @@ def commands() -> dict[str, Command]:
 def main(words: Sequence[str] | None = None) -> None:
     """Run a command; a mistake of the user's is a message and a status of its own."""
     words = sys.argv[1:] if words is None else words
-    parser = argparse.ArgumentParser(
-        "parity", description="What does a container cost a program, and is it anything?"
-    )
+    asks = "What does a container cost a program, and is it anything?"
+    parser = argparse.ArgumentParser("parity", description=asks)
     parsers = parser.add_subparsers(metavar="command", required=True)
     known = commands()
     for name, command in known.items():
@@ -114,14 +112,8 @@ def add_options(parser: argparse.ArgumentParser, code: Callable[..., None]) -> N
             parser.add_argument(word, type=_json_object, required=True, metavar="JSON", help=help)
         else:
             one = kind if isinstance(kind, type) else get_args(kind)[0]
-            parser.add_argument(
-                word,
-                type=one,
-                nargs=None if one is kind else "?",
-                required=not has_default,
-                default=default,
-                help=help,
-            )
+            at_most: Any = {"nargs": None if one is kind else "?", "required": not has_default}
+            parser.add_argument(word, type=one, default=default, help=help, **at_most)
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -132,15 +124,11 @@ def _json_object(text: str) -> dict[str, Any]:
 
 
 def refuse_out_of_range(**most: tuple[float | None, float]) -> None:
-    """Refuse options, each with its value and the most that it may be, that are not above 0.
+    """Refuse (UserError) options, each with its value and the most that it may be, not above 0.
 
-    Raises:
-        UserError: a value is out of range, or no number; None is not given.
+    None is not given.
     """
     for name, (value, limit) in most.items():
         if value is not None and not 0 < value <= limit:
-            raise UserError(
-                f"{value:g} is out of range",
-                where=f"--{name}",
-                allowed=f"more than 0, up to {limit:g}",
-            )
+            allowed = f"more than 0, up to {limit:g}"
+            raise UserError(f"{value:g} is out of range", where=f"--{name}", allowed=allowed)

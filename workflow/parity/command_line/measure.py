@@ -37,12 +37,10 @@ _SYSTEM = ("/usr/", "/bin/", "/sbin/")
 # What is no file of anybody's.
 _PSEUDO = (Path("/dev"), Path("/proc"), Path("/sys"))
 PROJECT = PACKAGE.parents[1]
-SNAKEFILE = """# The workflow, as a module: what is measured stands in config/.
-module parity:
-    snakefile: {snakefile!r}
-
-use rule * from parity
-"""
+SNAKEFILE = (
+    "# The workflow, as a module: what is measured stands in config/.\n"
+    "module parity:\n    snakefile: {snakefile!r}\n\nuse rule * from parity\n"
+)
 STUDY = re.compile(schema("study")["properties"]["study"]["pattern"].strip("^$"))
 PROFILE = "profiles/default/profile.yaml"
 
@@ -74,10 +72,9 @@ def measure(
     """
     here = Path.cwd()
     if not (PROJECT / "Snakefile").exists():
+        action = "call it from a clone: <clone>/tools/parity measure …"
         raise UserError(
-            "the workflow is not beside this package",
-            where=str(PROJECT),
-            action="call it from a clone: <clone>/tools/parity measure …",
+            "the workflow is not beside this package", where=str(PROJECT), action=action
         )
     # What a study takes as well, said of the words of this command.
     most = os.cpu_count() or 1
@@ -98,16 +95,13 @@ def measure(
         )
     in_arms = chosen_arms(runtimes.split(","), arms().values())
     study = study_of(own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image)
-    settings = load_yaml(PROJECT / "config/config.yaml") | {
-        "study": f"config/studies/{name}.yaml",
-        "scale": SCALE,
-        "data": "live",
-    }
+    settings = load_yaml(PROJECT / "config/config.yaml")
+    settings |= {"study": f"config/studies/{name}.yaml", "scale": SCALE, "data": "live"}
     # A folder in which `snakemake` measures the study and nothing else.
     texts = {
         "Snakefile": SNAKEFILE.format(snakefile=str(PROJECT / "Snakefile")),
         "config/config.yaml": yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
-        f"config/studies/{name}.yaml": yaml.safe_dump(study, sort_keys=False, allow_unicode=True),
+        settings["study"]: yaml.safe_dump(study, sort_keys=False, allow_unicode=True),
         PROFILE: (PROJECT / PROFILE).read_text(encoding="utf-8"),
     }
     for path, text in texts.items():
@@ -145,26 +139,22 @@ def _snakemake(folder: Path, targets: Sequence[str]) -> None:
 def chosen_arms(names: Iterable[str], known: Iterable[Arm]) -> list[str]:
     """The arms of these names; of a runtime's name, the first of its arms that can be used here.
 
-    What cannot be used is said on standard error, with what to do.
-
-    Raises:
-        UserError: a name is unknown, or nothing that is named can be used here.
+    What cannot be used is said on standard error, with what to do. UserError: a name is unknown, or
+    nothing that is named can be used here.
     """
     there = [arm for arm in known if arm.image_format and not arm.stands_in]
     allowed = sorted({name for arm in there for name in (arm.name, arm.runtime)})
     names = list(dict.fromkeys(names))
     refuse_unknown(names, allowed, "--runtimes", "runtime")
-    usable: dict[str, None] = {}
-    absent = []
+    usable, absent = dict[str, None](), list[str]()
     for name in names:
         of_name = [arm for arm in there if arm.name == name]
         of_name = of_name or [arm for arm in there if arm.runtime == name]
         presences = {arm.name: arm.probe() for arm in of_name}
         available = [arm for arm, presence in presences.items() if presence.available]
         usable |= dict.fromkeys(available[:1])
-        if not available:
-            presence = next(iter(presences.values()))
-            absent.append(f"{name}: {presence.reason}; {presence.remedy}")
+        first = next(iter(presences.values()))
+        absent += [] if available else [f"{name}: {first.reason}; {first.remedy}"]
     if not usable:
         raise UserError("none of these runtimes can be used here\n" + "\n".join(absent))
     for line in absent:
@@ -196,14 +186,11 @@ class OwnProgram:
 
 
 def own_program(words: Sequence[str], has_image: bool, folder: Path) -> OwnProgram:
-    """The program that `words` call in `folder`.
+    """The program that `words` call in `folder`; UserError: there is none, or it cannot be run.
 
     Without an image of its own everything is this machine's: what Debian brought comes with its
     package into the image, all else is needed. With one, relative paths are this machine's, and
     absolute ones the image's.
-
-    Raises:
-        UserError: there is no such program, or it is not one that can be run.
     """
     program = _program(words[0], has_image, folder)
     others, needs = [], set()
@@ -232,10 +219,8 @@ def own_program(words: Sequence[str], has_image: bool, folder: Path) -> OwnProgr
 
 def _program(word: str, has_image: bool, folder: Path) -> Path:
     if "/" not in word and has_image:
-        raise UserError(
-            f"where the image has {word} is not known",
-            action="give its absolute path in the image, or a path of this folder",
-        )
+        action = "give its absolute path in the image, or a path of this folder"
+        raise UserError(f"where the image has {word} is not known", action=action)
     if "/" not in word:
         word = shutil.which(word) or word
         # A link of a virtual environment, say, is in no image.
@@ -254,11 +239,9 @@ def _program(word: str, has_image: bool, folder: Path) -> Path:
 def _brought(program: Path) -> dict[Path, set[str]]:
     """What Debian's packages brought of a program and its libraries, with their names, by path.
 
-    Raises:
-        UserError: a library is not there, or no package brought it, so no image would have it.
+    UserError: a library is not there, or no package brought it, so no image would have it.
     """
-    answered, _ = answer_of(["ldd", program])
-    linked = output_of(["ldd", program]) if answered else ""
+    linked = output_of(["ldd", program]) if answer_of(["ldd", program])[0] else ""
     if missing := _MISSING.search(linked):
         raise UserError(f"{program} does not find its library {missing[1]}")
     libraries = {Path(path) for path in _LIBRARY.findall(linked)}

@@ -129,15 +129,11 @@ def _placements(
 def _combinations(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The parameters with each combination of the values of those that have a list of them.
 
-    Returns:
-        By what the combination is called in the names of cases, such as `class_a-sack_false`:
-        nothing where no parameter has a list.
+    Each is by what it is called in the names of cases, such as `class_a-sack_false`: nothing where
+    no parameter has a list.
     """
-    lists = [
-        [(name, value) for value in values]
-        for name, values in parameters.items()
-        if isinstance(values, list)
-    ]
+    given = parameters.items()
+    lists = [[(name, value) for value in each] for name, each in given if isinstance(each, list)]
     return {
         "-".join(f"{name}_{value}".lower() for name, value in chosen): {
             **parameters,
@@ -154,9 +150,8 @@ def _benchmark(name: str, document: Mapping[str, Any], where: str) -> Benchmark:
         refuse_unknown([name], benchmarks(), where, "benchmark")
         return benchmarks()[name]
     if name in benchmarks():
-        raise UserError(
-            f"{name} is a benchmark of Parity", where=where, action="call your program otherwise"
-        )
+        problem = f"{name} is a benchmark of Parity"
+        raise UserError(problem, where=where, action="call your program otherwise")
     command, factors = dict(entry[COMMAND]), entry.get("factors", {})
     parameters = {}
     for key, given in entry.get("parameters", {}).items():
@@ -198,9 +193,8 @@ def _check_places(
     """Refuse a place that nothing fills, and a factor or parameter that fills none."""
     for key in given:
         if key in _TAKEN or key in placed_parameters() or given.count(key) > 1:
-            raise UserError(
-                f"{key} is the name of something else", where=where, action="call it otherwise"
-            )
+            problem = f"{key} is the name of something else"
+            raise UserError(problem, where=where, action="call it otherwise")
     program = command["program"]
     if not program[0].startswith("/"):
         raise UserError(
@@ -210,10 +204,8 @@ def _check_places(
         )
     known = [*given, *(place for place in PLACES if placed or place == "cpus")]
     filled = set[str]()
-    for key, words in (
-        ("program", program),
-        ("environment", command.get("environment", {}).values()),
-    ):
+    environment = command.get("environment", {}).values()
+    for key, words in (("program", program), ("environment", environment)):
         places = [match[1] for word in words for match in PLACEHOLDER.finditer(word) if match[1]]
         refuse_unknown(places, known, f"{where}.{key}", "place")
         filled.update(places)

@@ -25,12 +25,7 @@ STOPPED = "stopped-"
 
 
 class Stop(Document, frozen=True):
-    """An arm that is not run any more in a case.
-
-    Attributes:
-        reason: one of the reasons above.
-        detail: what was decided, and after how many blocks.
-    """
+    """An arm that is not run any more in a case, for one of the reasons above."""
 
     case: str
     arm: str
@@ -39,10 +34,9 @@ class Stop(Document, frozen=True):
 
 
 class Look(Document, frozen=True, kw_only=True):
-    """What was found at a look: looks/<number>.json.
+    """What was found at a look: looks/<number>.json, from 1.
 
     Attributes:
-        number: counts from 1.
         blocks: so many of each node count were to be measured by then.
         seen: how many blocks in all were there.
         stops: of this look and all before it.
@@ -96,12 +90,10 @@ BESIDE_PROGRAMS_MINUTES = 15
 
 
 class Batch(NamedTuple):
-    """Blocks of one stage and one node count.
+    """Blocks of one stage and one node count; the stage is how many looks were made before it.
 
-    Attributes:
-        name: a block's own if it is one; else of the first, with the last one's number and a
-            digest of all names.
-        stage: how many looks were made before it.
+    Its name is a block's own if it is one; else of the first, with the last one's number and a
+    digest of all names.
     """
 
     name: str

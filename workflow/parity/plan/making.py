@@ -95,11 +95,8 @@ def _blocks_on(study: Study, nodes: int) -> list[Block]:
         "study": study.study,
         "attempts": study.attempts,
         "cases": [
-            {
-                "case": case.name,
-                "parameters": what_runs(case.parameters),
-                "timeout": case.timeout_seconds,
-            }
+            {"case": case.name, "parameters": what_runs(case.parameters)}
+            | {"timeout": case.timeout_seconds}
             for case in cases
         ],
     }

@@ -111,12 +111,9 @@ class PositiveControl(Document, frozen=True):
     """An arm that does a known amount of extra work: a difference that is really there.
 
     What cannot see it could not have seen a container's cost either, and then "the same" is
-    no finding (assay sensitivity: ICH E10, 2000, section 1.5).
-
-    Attributes:
-        work_percent: what was asked for; whole units of work are what is done.
-        parameters: by case, those that differ from the case's own. Cases whose work has no
-            unit are not there.
+    no finding (assay sensitivity: ICH E10, 2000, section 1.5). `work_percent` is what was asked
+    for; whole units of work are what is done: by case, the parameters that differ from its own.
+    Cases whose work has no unit are not there.
     """
 
     arm: str
@@ -168,9 +165,7 @@ class Design(Document, frozen=True):
     @property
     def needs(self) -> dict[str, str]:
         """Files and folders of the host that the programs need, with their digests."""
-        return {
-            path: found for each in self.definitions.values() for path, found in each.needs.items()
-        }
+        return dict(need for each in self.definitions.values() for need in each.needs.items())
 
     @property
     def positive_arm(self) -> str:
@@ -180,8 +175,8 @@ class Design(Document, frozen=True):
     def arms_of(self, case: str) -> tuple[str, ...]:
         """The arms that a case is run in: all, and the positive control where it can be."""
         control = self.positive_control
-        is_without = control is not None and case not in control.parameters
-        return tuple(arm for arm in self.arms if not (is_without and arm == self.positive_arm))
+        without = control.arm if control and case not in control.parameters else ""
+        return tuple(arm for arm in self.arms if arm != without)
 
     def case_in(self, case: Case, arm: str) -> Case:
         """A case as an arm runs it: its own line, on one node if it packs ranks, or more work."""
@@ -223,17 +218,11 @@ class Plan(Design, frozen=True):
 
     def block(self, name: str) -> Block:
         """The block of that name; KeyError if the plan has none."""
-        return self._named("block", self.blocks, name)
+        return _named(self.blocks, name, f"the plan of {self.campaign} has no block {name}")
 
     def case(self, name: str) -> Case:
         """The case of that name; KeyError if the plan has none."""
-        return self._named("case", self.cases, name)
-
-    def _named(self, kind: str, parts: Sequence[N], name: str) -> N:
-        for part in parts:
-            if part.name == name:
-                return part
-        raise KeyError(f"the plan of {self.campaign} has no {kind} {name}")
+        return _named(self.cases, name, f"the plan of {self.campaign} has no case {name}")
 
     @property
     def double(self) -> str:
@@ -241,12 +230,17 @@ class Plan(Design, frozen=True):
         return next((arm for arm in self.aa_pair if arm != self.reference), "")
 
 
+def _named(parts: Sequence[N], name: str, problem: str) -> N:
+    for part in parts:
+        if part.name == name:
+            return part
+    raise KeyError(problem)
+
+
 def read_plan(path: Path) -> Plan:
     """The plan in a file, of this or of an older shape.
 
-    Raises:
-        UserError: it is no plan, of a version that is not known here, or it names a case
-            that it does not hold.
+    UserError: it is none, of a version that is not known here, or names a case that it lacks.
     """
     plan = _FORMAT.read(path)
     cases, arms = {case.name for case in plan.cases}, set(plan.arms)
@@ -256,11 +250,8 @@ def read_plan(path: Path) -> Plan:
         named += [("positive_control", case, control.arm) for case in control.parameters]
     for key, case, arm in named:
         if case not in cases or arm not in arms:
-            raise UserError(
-                f"{case} in {arm} is not among the plan's cases and arms",
-                where=f"{path}: {key}",
-                action=documents.RESTORE,
-            )
+            problem = f"{case} in {arm} is not among the plan's cases and arms"
+            raise UserError(problem, where=f"{path}: {key}", action=documents.RESTORE)
     return plan
 
 

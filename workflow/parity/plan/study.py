@@ -53,8 +53,8 @@ class Study(Design, frozen=True, kw_only=True):
 
     Attributes:
         blocks: how many of each node count there are to be.
-        image: an image that somebody else made, and that is measured instead of one of ours; a
-            path or a name by digest, empty for none.
+        image: one that somebody else made, and that is measured instead of one of ours: a path or
+            a name by digest, empty for none.
         is_piloted: whether a pilot on the node finds how much work takes the benchmarks' time.
     """
 
@@ -112,10 +112,8 @@ def load_study(
         label: _at_scale(document, label, where, amounts if label == scale else {})
         for label in scales
     }
-    provider = document.get("provider", DISTRIBUTION)
-    study = replace(
-        studies[scale], provider=provider_of(toolchain) if provider == SPACK else provider
-    )
+    provider, study = document.get("provider", DISTRIBUTION), studies[scale]
+    study = replace(study, provider=provider_of(toolchain) if provider == SPACK else provider)
     return study if minutes is None else replace(study, minutes=minutes)
 
 
@@ -174,16 +172,11 @@ def _check_pair(
             allowed=f"{reference} and its double",
         )
     known = every_arm()
-    allowed = [
-        name for name, arm in known.items() if arm.is_native or (is_foreign and arm.stands_in)
-    ]
-    for name in (name for name in pair if name not in allowed):
+    native = [n for n, arm in known.items() if arm.is_native or (is_foreign and arm.stands_in)]
+    for name in (name for name in pair if name not in native):
         only = " but with `image`" if known[name].stands_in else ""
-        raise UserError(
-            f"{name} is not native, and no reference{only}",
-            where=f"{where}: aa_pair",
-            allowed=", ".join(allowed),
-        )
+        problem = f"{name} is not native, and no reference{only}"
+        raise UserError(problem, where=f"{where}: aa_pair", allowed=", ".join(native))
 
 
 def _positive_control(
@@ -191,19 +184,15 @@ def _positive_control(
 ) -> tuple[PositiveControl | None, list[NotTested]]:
     """The positive control with its parameters in each case, and where it cannot be, and why.
 
-    Raises:
-        UserError: its arm is none that does more work, or there is no case that it can be
-            in; or such an arm is there and the study does not say how much more it does.
+    UserError: its arm is none that does more work, or there is no case that it can be in; or such
+    an arm is there and the study does not say how much more it does.
     """
     key, given = f"{where}: positive_control", document.get("positive_control")
     doing_more = [name for name, arm in every_arm().items() if arm.does_more]
     if given is None:
         if asked := [arm for arm in document["arms"] if arm in doing_more]:
-            raise UserError(
-                f"{asked[0]} does more work, and the study does not say how much",
-                where=key,
-                allowed="{arm: …, work_percent: …}",
-            )
+            problem = f"{asked[0]} does more work, and the study does not say how much"
+            raise UserError(problem, where=key, allowed="{arm: …, work_percent: …}")
         return None, []
     arm, percent = given["arm"], given["work_percent"]
     refuse_unknown([arm], doing_more, f"{key}.arm", "arm that does more work")

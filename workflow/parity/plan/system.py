@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from string import Formatter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,6 +28,8 @@ _KEPT = {
     *("JobId", "JobState", "Partition", "NodeList", "BatchHost", "NumNodes", "NumCPUs", "NumTasks"),
     *("TRES", "OverSubscribe", "TimeLimit", "SubmitTime", "StartTime", "Features", "Reservation"),
 }
+# What a launcher's words hold, such as `{ranks}`; braces that are doubled stand for themselves.
+_PLACE = re.compile(r"\{(\w+)\}")
 
 
 class SystemKind(Document, frozen=True):
@@ -57,36 +58,30 @@ class SystemKind(Document, frozen=True):
     one_host: bool = False
 
 
-KINDS = {
-    kind.label: kind
-    for kind in msgspec.yaml.decode(
-        (_HERE / "system_kinds.yaml").read_bytes(), type=list[SystemKind]
-    )
-}
+_KINDS = (_HERE / "system_kinds.yaml").read_bytes()
+KINDS = {kind.label: kind for kind in msgspec.yaml.decode(_KINDS, type=list[SystemKind])}
 
 
 def kind_of(labels: Iterable[str]) -> SystemKind:
     """The kind of the systems with these labels together; of several it is no cluster.
 
-    Raises:
-        UserError: there is no such kind.
+    UserError if there is no such kind.
     """
     names = sorted({_FORMER.get(label, label) for label in labels})
-    if unknown := [name for name in names if name not in KINDS]:
-        raise UserError(
-            f"unknown kind of system: {', '.join(unknown)}",
-            where="scale_label",
-            allowed=", ".join(KINDS),
-        )
+    refuse_unknown(names, KINDS, "scale_label", "kind of system")
     kinds = [KINDS[name] for name in names]
     if len(kinds) == 1:
         return kinds[0]
+
+    def each(key: str, between: str = " ") -> str:
+        return between.join(dict.fromkeys(filter(None, (getattr(kind, key) for kind in kinds))))
+
     return SystemKind(
         label=" + ".join(names),
-        note=" ".join(kind.note for kind in kinds if kind.note),
-        threat=" ".join(kind.threat for kind in kinds if kind.threat),
-        conduct=" ".join(dict.fromkeys(kind.conduct for kind in kinds)),
-        margin=" or ".join(dict.fromkeys(kind.margin for kind in kinds)),
+        note=each("note"),
+        threat=each("threat"),
+        conduct=each("conduct"),
+        margin=each("margin", " or "),
         one_host=any(kind.one_host for kind in kinds),
     )
 
@@ -94,9 +89,8 @@ def kind_of(labels: Iterable[str]) -> SystemKind:
 class Job(NamedTuple):
     """The job that we are in.
 
-    Attributes:
-        hosts: the names of its nodes, each once, as `node_name` of measure/node.py gives them.
-        facts: what the batch system says of it, for the records; of nobody's name or folders.
+    Its hosts are named once, as `node_name` of measure/node.py does; facts are what the batch
+    system says of it, for the records; of nobody's name or folders.
     """
 
     number: str
@@ -154,9 +148,8 @@ class BatchSystem(Document, frozen=True):
             try:
                 hosts = file.read_text(encoding="utf-8").split()
             except OSError as error:
-                raise UserError(
-                    f"PBS's file of nodes cannot be read: {error.strerror}", where=str(file)
-                ) from None
+                problem = f"PBS's file of nodes cannot be read: {error.strerror}"
+                raise UserError(problem, where=str(file)) from None
         # Hosts are named once for each of their slots, with or without a domain.
         return Job(number, tuple(dict.fromkeys(host.partition(".")[0] for host in hosts)), facts)
 
@@ -255,20 +248,17 @@ def load_system(path: Path | str) -> System:
 
 
 def refuse_without_batch_system(system: System, *, now: bool) -> None:
-    """Refuse a system whose batch system is not on this machine; raises UserError.
+    """Refuse (UserError) a system whose batch system is not on this machine.
 
-    Args:
-        now: whether it is to take jobs now, or its programs are enough.
+    It is to take jobs `now`, or its programs are enough.
     """
     around = BATCH_SYSTEMS.get(system.batch_system)
     if not around:
         return
-    missing = ", ".join(program for program in around.programs if not is_installed(program))
-    problem, action = (
-        f"{missing} cannot be found on PATH",
-        "start Snakemake on the cluster's login node",
-    )
-    if not missing:
+    if missing := ", ".join(program for program in around.programs if not is_installed(program)):
+        problem = f"{missing} cannot be found on PATH"
+        action = "start Snakemake on the cluster's login node"
+    else:
         answered, said = answer_of(around.asks, seconds=60) if now else (True, "")
         if answered:
             return
@@ -285,9 +275,10 @@ def _check_launcher(entry: Mapping[str, Any], path: str) -> None:
     sizes = ("nodes", "ranks", "ranks_per_node")
     # Two of the three tell the third: some launchers take no number of nodes, or none of ranks.
     for key, known, needed in (("command", sizes, 2), ("each_node", sizes[:1], 1)):
-        held = {inside for word in entry[key] for inside in _in_braces(word)}
+        text = "\n".join(entry[key]).replace("{{", "").replace("}}", "")
+        held = set(_PLACE.findall(text))
         allowed = ", ".join(f"{{{name}}}" for name in known)
-        if not held <= set(known):
+        if not held <= set(known) or re.search("[{}]", _PLACE.sub("", text)):
             problem = "a word has braces that are none of the known ones"
         elif len(held) < needed or not entry[key][0]:
             problem = "the command does not say how many there are"
@@ -295,15 +286,3 @@ def _check_launcher(entry: Mapping[str, Any], path: str) -> None:
         else:
             continue
         raise UserError(problem, where=f"{path}: launcher.{key}", allowed=allowed)
-
-
-def _in_braces(word: str) -> list[str]:
-    """What stands in the braces of a word; the whole word where one is not closed."""
-    try:
-        return [
-            f"{name}{'!' if conversion else ''}{':' if form else ''}"
-            for _, name, form, conversion in Formatter().parse(word)
-            if name is not None
-        ]
-    except ValueError:
-        return [word]
