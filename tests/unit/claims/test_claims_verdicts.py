@@ -158,12 +158,67 @@ def test_one_wrong_arm_contradicts_and_is_named(tmp_path: Path) -> None:
     assert row.reason.endswith("1 of 2 comparisons against it")
 
 
-def test_what_is_missing_beside_what_is_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("box", "ended"), [(1.0, "holds-in-part"), (1.008, "inconclusive"), (1.3, "contradicted")]
+)
+def test_without_an_arm_a_claim_holds_in_part(tmp_path: Path, box: float, ended: str) -> None:
+    """What a system cannot run left a claim not-tested, whatever the other arms showed."""
     test = data.test_of("equivalence", {"arms": ["box", "barrel"]}, margin_percent=1)
-    row = verdict(tmp_path, [test], data.quiet())
+    row = verdict(tmp_path, [test], data.quiet(box=box, spread=0.01))
+    assert (row.verdict, row.cells) == (ended, 1)
+    assert row.reason.endswith("; not tested: the dataset has no arm barrel")
+
+
+def test_without_an_arm_p_is_that_of_what_is_there(tmp_path: Path) -> None:
+    test = DEARER | {"cells": DEARER["cells"] | {"arms": ["box", "barrel"]}}
+    row = verdict(tmp_path, [test], data.quiet(box=1.3), kind="direction")
+    assert row.verdict == "holds-in-part" and row.p_adjusted < 1e-6
+
+
+def test_what_is_missing_beside_what_is_there(tmp_path: Path) -> None:
+    other = data.test_of("equivalence", {"benchmark": "other"}, margin_percent=1)
+    row = verdict(tmp_path, [EQUIVALENCE, other], data.quiet())
     assert row.verdict == "not-tested"
-    assert row.reason == "the dataset has no arm barrel; of what is there: 1 supported"
-    assert verdict(tmp_path, [test], data.quiet(box=1.3)).verdict == "contradicted"
+    assert row.reason == "the dataset holds no case of other; of what is there: 1 supported"
+    assert verdict(tmp_path, [EQUIVALENCE, other], data.quiet(box=1.3)).verdict == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("label", "box", "ended"),
+    [("vm", 1.3, "contradicted"), ("cluster", 1.3, "supported"), ("cluster", 1.0, "contradicted")],
+)
+def test_a_test_may_be_for_one_kind_of_system(tmp_path, label: str, box: float, ended: str) -> None:
+    """On several nodes the box is to cost more, and on one it is to be the same."""
+    tests = [
+        EQUIVALENCE | {"system": "machine", "instead_of": "one node"},
+        DEARER | {"system": "cluster"},
+    ]
+    row = verdict(tmp_path, tests, data.quiet(box=box), label, kind="direction")
+    assert (row.verdict, row.cells) == (ended, 1)
+    assert row.proxy == ("one node" if label == "vm" else "")
+    alone = verdict(
+        tmp_path, [DEARER | {"system": "cluster"}], data.quiet(box=box), kind="direction"
+    )
+    assert (alone.verdict, alone.reason) == (
+        "not-tested", "this kind of system (vm) cannot test it; a cluster can",
+    )  # fmt: skip
+
+
+def test_what_is_read_into_a_number_stands_beside_its_verdict(tmp_path: Path) -> None:
+    read = DEARER | {"reading": "read as work"}
+    found = judged(tmp_path, [EQUIVALENCE, read], data.quiet(), kind="direction")
+    row = data.row(found)
+    assert (row.verdict, row.cells) == ("supported", 1)
+    assert "; read as work: contradicted, ratio [" in row.reason
+    assert found.evidence["counts"].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("benchmark, reason", [("other", "more nodes"), ("spin", "95 % interval")])
+def test_what_it_takes_is_said_where_nothing_was_tested(tmp_path, benchmark, reason: str) -> None:
+    test = data.test_of("equivalence", {"benchmark": benchmark}, margin_percent=1)
+    known = data.register(tmp_path, data.claim(test, needs="more nodes"))
+    row = data.row(data.verdicts(known, data.dataset(data.quiet(box=1.3))))
+    assert row.reason.startswith(reason)
 
 
 def test_two_tests_must_both_hold(tmp_path: Path) -> None:
@@ -474,9 +529,8 @@ def test_an_arm_of_another_archive_is_not_missing(tmp_path: Path) -> None:
     one = data.dataset(data.quiet(), name="archive/m-a", arms=lacking)
     known = data.register(tmp_path, data.claim(BOTH))
     row = data.row(data.verdicts(known, one))
-    assert (row.verdict, row.reason) == (
-        "not-tested", "the dataset has no arm box; of what is there: 1 supported",
-    )  # fmt: skip
+    assert row.verdict == "holds-in-part"
+    assert row.reason.endswith("lies within ±1 %; not tested: the dataset has no arm box")
     other = data.dataset(data.quiet(), name="archive/m-b")
     assert data.row(data.verdicts(known, one, other)).verdict == "supported"
 

@@ -71,7 +71,7 @@ def judged(name: str, number: int, expected: bool) -> Any:
         values[case["case"], arm] = [float(expected)] * 30 if test["rule"] == "exists" else made
     if test["rule"] == "exists":
         values |= {key: [float(test["expect"] == expected)] * 30 for key in values}
-    there = dataclasses.replace(claim.tests[number], waits_for=())
+    there = dataclasses.replace(claim.tests[number], waits_for=(), system="", reading="")
     alone = dataclasses.replace(REGISTER, claims=(dataclasses.replace(claim, tests=(there,)),))
     found = data.dataset(values, cases, metric=cells["metric"], arms=arms, label="cluster")
     return data.row(data.verdicts(alone, found), name)

@@ -300,6 +300,7 @@ class Absent:
     Attributes:
         near: how near the dataset comes to holding it, from `NO_CASE` to `CASE_IS_THERE`. Of
             several datasets the nearest says why.
+        of_arm: whether only an arm is missing, in a case that is there.
     """
 
     metric: str
@@ -307,6 +308,7 @@ class Absent:
     against: str
     reason: str
     near: int = CASE_IS_THERE
+    of_arm: bool = False
 
 
 @dataclass(frozen=True)
@@ -349,7 +351,7 @@ def resolve(
     for arm in arms:
         for case in cases:
             if reason := _arm_missing(data, case.name, arm, base):
-                missing.append(Absent(chosen.metric, arm, base, reason))
+                missing.append(Absent(chosen.metric, arm, base, reason, of_arm=True))
             else:
                 cells.append(data.cell(case.name, chosen.metric, arm, base))
     return Scope(data, tuple(cells), tuple(dict.fromkeys(missing)), values)

@@ -53,6 +53,7 @@ class Finding:
         dataset: that the comparison is of.
         coverage: how much of what its test speaks of was decided; empty if nothing is said.
         test: number of its test in the claim.
+        of_arm: of what was not tested, whether only an arm was missing.
     """
 
     case: str
@@ -75,6 +76,7 @@ class Finding:
     dataset: str = ""
     coverage: str = ""
     test: int = 0
+    of_arm: bool = False
 
     @property
     def needed(self) -> float:
@@ -146,7 +148,8 @@ def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
 
 def untested(subject: Cell | Absent, reason: str = "") -> Finding:
     """The finding where a comparison cannot be looked at; what is absent says why itself."""
-    made = Finding("", subject.metric, subject.arm, subject.against)
+    of_arm = isinstance(subject, Absent) and subject.of_arm
+    made = Finding("", subject.metric, subject.arm, subject.against, of_arm=of_arm)
     return made.ended(terms.NOT_TESTED, reason or getattr(subject, "reason", ""))
 
 

@@ -102,7 +102,7 @@ class Verdict:
         most have to pass are one of them.
         """
         of_most = _tests_of_most(self.claim)
-        rest = [found for found in self.findings if found.test not in of_most]
+        rest = [found for found in self.all if found.test not in of_most]
         pool = [found for found in self.findings if found.test in of_most]
         p = max((f.p_value for f in rest if f.p_value is not None), default=None)
         of_each = [f.p_against for f in rest if f.p_against is not None]
@@ -119,20 +119,36 @@ class Verdict:
 def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
     """A claim before its family is looked at."""
     kind = datasets[0].dataset.kind
-    capability = claim.capability[kind.support]
-    if claim.not_tested:
-        return Verdict(claim, capability, terms.NOT_TESTED, claim.not_tested)
-    if capability == NO_CAPABILITY and any(test.rule != ANCHOR for test in claim.tests):
+    claim, capability = claim.on(kind.support), claim.capability[kind.support]
+    can = capability != NO_CAPABILITY or all(test.rule == ANCHOR for test in claim.tests)
+    if not (claim.tests and can):
         reason = f"this kind of system ({kind.label}) cannot test it"
         if kind.support == MACHINE and claim.capability[CLUSTER] != NO_CAPABILITY:
             reason += "; a cluster can"
+        reason = claim.not_tested or claim.needs or reason
         return Verdict(claim, capability, terms.NOT_TESTED, reason)
-    found = corrected([f for test in claim.tests for f in _findings(test, claim, datasets)])
+    numbers = [test for test in claim.tests if not test.reading]
+    found = corrected([f for test in numbers for f in _findings(test, claim, datasets)])
     of_most = _tests_of_most(claim)
     pool = iter(most_hold([finding for finding in found if finding.test in of_most]))
     found = [next(pool) if finding.test in of_most else finding for finding in found]
+    # An arm that no system could run takes its part from the claim, and not the rest of it.
+    lacking = [f for f in found if f.of_arm and f.test not in of_most]
+    if all(finding.verdict == terms.NOT_TESTED for finding in found):
+        lacking = []
+    found = [replace(f, counts=f.counts and f not in lacking) for f in found]
     deciding = [finding for finding in found if finding.counts]
     verdict, reason = verdict_of(deciding), reason_of(deciding)
+    if lacking:
+        verdict = min(verdict, terms.HOLDS_IN_PART, key=terms.VERDICTS.index)
+        reason += f"; not tested: {'; '.join(dict.fromkeys(f.reason for f in lacking))}"
+    if verdict == terms.NOT_TESTED:
+        reason = claim.needs or reason
+    for test in claim.tests:
+        if test.reading:
+            read = _findings(test, claim, datasets)
+            found += [replace(finding, counts=False) for finding in read]
+            reason += f"; {test.reading}: {verdict_of(read)}, {reason_of(read)}"
     benchmarks = {test.number: test.cells.benchmark for test in claim.tests}
     covered = {f.coverage: benchmarks[f.test] for f in deciding if f.coverage}
     several = len(covered) > 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -26,7 +26,7 @@ from parity.core.settings import check, load_checked, schema
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 
-NOT_OPTIONS = ("rule", "cells", "instead_of", "waits_for")
+NOT_OPTIONS = ("rule", "cells", "instead_of", "waits_for", "system", "reading")
 _COUNT = {"type": "integer", "minimum": 1}
 _PLACED = ("nodes", "ranks", "containers_per_node")
 
@@ -42,6 +42,9 @@ class Test:
         cells: which comparisons it looks at.
         instead_of: what differs from the published experiment; empty if nothing does.
         waits_for: names in its cells that nothing declares yet (`Declared`).
+        system: the kind of system that it is for, `machine` or `cluster`; empty for both.
+        reading: what the publication reads into its number, if the test holds that against the data
+            and not the number. It stands beside the verdict, which does not rest on it.
     """
 
     number: int
@@ -50,6 +53,8 @@ class Test:
     cells: Selection
     instead_of: str
     waits_for: tuple[str, ...] = ()
+    system: str = ""
+    reading: str = ""
 
     @property
     def than(self) -> str:
@@ -65,6 +70,7 @@ class Claim:
         statement: in our words.
         capability: what a `machine` and what a `cluster` can say of it (`scales` in the file).
         tests: all must hold; empty if `not_tested` says why there is none.
+        needs: what it takes to test it, where no data that there are can; for people.
         published: what the paper gives for it, for people.
         values: the published numbers of this claim by `<metric>/<runtime>`.
         definition: kind, scales and tests just as the register has them.
@@ -79,8 +85,13 @@ class Claim:
     capability: Mapping[str, str]
     tests: tuple[Test, ...]
     not_tested: str
+    needs: str
     values: Mapping[str, Published]
     definition: Mapping[str, Any]
+
+    def on(self, support: str) -> Claim:
+        """The claim with those of its tests that are for this kind of system."""
+        return replace(self, tests=tuple(t for t in self.tests if t.system in ("", support)))
 
     @cached_property
     def sha256(self) -> str:
@@ -89,10 +100,11 @@ class Claim:
         A rule counts with its version, which changes if what it decides does. Words for
         people are no part of it.
         """
-        used = {test.options["published"] for test in self.tests if "published" in test.options}
+        tests = self.definition["tests"]
+        used = {test["published"] for test in tests if "published" in test}
         decides = {
             **self.definition,
-            "rules": {test.rule: rules()[test.rule].version for test in self.tests},
+            "rules": {test["rule"]: rules()[test["rule"]].version for test in tests},
             "published": {
                 key: [self.values[key].value, self.values[key].unit] for key in sorted(used)
             },
@@ -266,6 +278,7 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
                 capability=entry["scales"],
                 tests=tuple(made),
                 not_tested=entry.get("not_tested", ""),
+                needs=entry.get("needs", ""),
                 values=values,
                 definition={"kind": entry["kind"], "scales": entry["scales"], "tests": decides},
             )
@@ -310,6 +323,8 @@ def _test(
             "cells": {"$ref": "#/$defs/cells"},
             "instead_of": {"$ref": "#/$defs/text"},
             "waits_for": {"$ref": "#/$defs/names"},
+            "system": {"$ref": "#/$defs/support"},
+            "reading": {"$ref": "#/$defs/text"},
             **options,
         },
     }
@@ -327,4 +342,6 @@ def _test(
         cells=Selection.of(entry["cells"]),
         instead_of=entry.get("instead_of", ""),
         waits_for=tuple(entry.get("waits_for", ())),
+        system=entry.get("system", ""),
+        reading=entry.get("reading", ""),
     )

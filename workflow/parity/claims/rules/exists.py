@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import pandas as pd
@@ -60,7 +61,8 @@ def _exists(options: Options, scope: Scope) -> list[Finding]:
     control, found = WITHOUT_CONTROL, list[Finding]()
     if options["control"] is not None:
         others = resolve(Selection.of(options["control"]), scope.data, "", scope.values)
-        found = [untested(absent) for absent in others.absent]
+        # Without its control a test says nothing, so no arm of that may be missing.
+        found = [replace(untested(absent), of_arm=False) for absent in others.absent]
         counts = [_count(cell, OPPOSITE[expect], runs) for cell in others.cells]
         shown = counts and all(c.runs and c.p(limit, "greater") < ALPHA for c in counts)
         outcome = outcomes.EQUIVALENT if shown else outcomes.INCONCLUSIVE
