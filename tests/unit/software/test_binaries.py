@@ -65,11 +65,7 @@ def test_an_answer_that_ends_too_early_has_no_rows():
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        (MATHS, b""),
-        (MATHS, b"two\ncontents\n more"),
-        (b"file 13 /lib/libm.so.6\n", b""),
-    ],
+    [(MATHS, b""), (MATHS, b"two\ncontents\n more"), (b"file 13 /lib/libm.so.6\n", b"")],
     ids=["shorter", "longer", "not told"],
 )
 def test_a_file_that_changed_or_is_not_told_is_refused(old, new):

@@ -261,10 +261,7 @@ def test_a_lock_that_spack_did_not_write_is_refused_in_words(tmp_path: Path, tex
 def test_without_spack_one_message_says_how_to_get_it(tmp_path, repository, prefix, said) -> None:
     (tmp_path / "file").touch()
     section = load_yaml(ROOT / "config/config.yaml")["spack"]
-    places = {
-        "repository": repository.format(folder=tmp_path),
-        "prefix": str(tmp_path / prefix),
-    }
+    places = {"repository": repository.format(folder=tmp_path), "prefix": str(tmp_path / prefix)}
     with pytest.raises(UserError) as caught:
         find_spack(spack_site(section | places, jobs=1), composed_toolchain(), tmp_path / "log")
     assert all(part in str(caught.value) for part in said)
