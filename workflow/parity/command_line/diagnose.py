@@ -128,9 +128,6 @@ def _looked_at(
 
 def _refuse_ambiguous(pattern: str, output: str, where: str) -> None:
     if pattern and (count := len(matches(compiled(pattern, 1, "--pattern"), output))) > 1:
-        raise UserError(
-            f"{count} lines match the pattern",
-            where=f"what {where} wrote",
-            allowed="one",
-            action="a launcher that starts it more than once goes into --launcher, for both sides",
-        )
+        problem = f"{count} lines match the pattern"
+        action = "a launcher that starts it more than once goes into --launcher, for both sides"
+        raise UserError(problem, where=f"what {where} wrote", allowed="one", action=action)

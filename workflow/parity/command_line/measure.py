@@ -129,11 +129,9 @@ def _snakemake(folder: Path, targets: Sequence[str]) -> None:
     if done.returncode:
         was_run = any(folder.glob("results/blocks/*"))
         kept = "what was measured is kept" if was_run else "no run was made"
-        raise UserError(
-            f"the workflow ended with status {done.returncode}; {kept}",
-            where=str(folder),
-            action=f"read what it said above, then: cd {folder.name}; snakemake",
-        )
+        problem = f"the workflow ended with status {done.returncode}; {kept}"
+        action = f"read what it said above, then: cd {folder.name}; snakemake"
+        raise UserError(problem, where=str(folder), action=action)
 
 
 def chosen_arms(names: Iterable[str], known: Iterable[Arm]) -> list[str]:
@@ -258,11 +256,8 @@ def _brought(program: Path) -> dict[Path, set[str]]:
     }
     without = [path for path in libraries if not packages[path]]
     if known and without:
-        raise UserError(
-            f"no Debian package brought {min(without)}, so the image would not have it",
-            where=str(program),
-            action="give an image that has it: --image",
-        )
+        problem = f"no Debian package brought {min(without)}, so the image would not have it"
+        raise UserError(problem, where=str(program), action="give an image that has it: --image")
     return {path: of_path for path, of_path in packages.items() if of_path}
 
 

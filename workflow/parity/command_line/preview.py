@@ -63,11 +63,9 @@ def promise(plan: Path, exclusions: Path, system: Path, archive: Path, promise: 
 
     planned, kind = read_plan(plan), kind_of([load_system(system).scale_label])
     if planned.minutes is None:
-        raise UserError(
-            "this plan has no limit of time, so there is nothing to promise of it",
-            where=str(plan),
-            action="give the scale `minutes`, or see by `snakemake plan` what its blocks can prove",
-        )
+        problem = "this plan has no limit of time, so there is nothing to promise of it"
+        action = "give the scale `minutes`, or see by `snakemake plan` what its blocks can prove"
+        raise UserError(problem, where=str(plan), action=action)
     known, _ = proof.pilots(proof.datasets_beside(archive), load_exclusions(exclusions))
     before = cost.known_before(planned, archive)
     runs = Counter(run.case for run in planned.blocks[0].runs)

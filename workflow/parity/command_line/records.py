@@ -39,11 +39,9 @@ def reparse(raw: Path, registered: Path) -> None:
     if broken := dataset.broken_files(archive):
         raise UserError(f"checksums do not hold: {', '.join(broken)}", where=str(archive))
     if differing := dataset.differing_tables(archive):
-        raise UserError(
-            f"parsing again gives other bytes: {', '.join(differing)}",
-            where=str(archive),
-            action="say in CHANGELOG.md which parser was mended, and archive anew",
-        )
+        problem = f"parsing again gives other bytes: {', '.join(differing)}"
+        action = "say in CHANGELOG.md which parser was mended, and archive anew"
+        raise UserError(problem, where=str(archive), action=action)
     tables = len(dataset.PARSED)
     print(f"{archive}:\n  checksums hold; {tables} tables parsed again, the same bytes")
 

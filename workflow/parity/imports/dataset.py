@@ -69,12 +69,9 @@ def import_rows(
     named = f"{first} and {len(others)} more" if others else first
     for arm in pair:
         if arm not in arms:
-            raise UserError(
-                f"no row is of the arm {arm or 'that others are compared with'}",
-                where=named,
-                allowed=", ".join(arms),
-                action="name the reference by --reference, and its double by --double",
-            )
+            problem = f"no row is of the arm {arm or 'that others are compared with'}"
+            action = "name the reference by --reference, and its double by --double"
+            raise UserError(problem, where=named, allowed=", ".join(arms), action=action)
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
     note = NOTE.format(file=named, digest=digest[:12])
     note += "" if all(row.block for row in rows) else NO_BLOCKS

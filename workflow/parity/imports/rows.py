@@ -86,11 +86,9 @@ class Options:
             return known
         if unit.lower() in _TIMES or unit.lower().endswith("/s"):
             return "lower" if unit.lower() in _TIMES else "higher"
-        raise UserError(
-            f"nothing says which way {metric} in {unit or 'no unit'} is better",
-            allowed=", ".join(DIRECTIONS),
-            action=f"say --better {metric}=lower or --better {metric}=higher",
-        )
+        problem = f"nothing says which way {metric} in {unit or 'no unit'} is better"
+        action = f"say --better {metric}=lower or --better {metric}=higher"
+        raise UserError(problem, allowed=", ".join(DIRECTIONS), action=action)
 
     def arm_in(self, parameters: Mapping[str, Any], run: str, where: str) -> str:
         """The arm of a run by its parameters or variables; raises UserError if they lack it."""
@@ -192,11 +190,9 @@ def checked(rows: Sequence[Row], may_lack: bool = False) -> list[Row]:
             told = first_of_name.setdefault((what, name), row).told[place]
             if told != row.told[place]:
                 words = f"{shown(told)} and {shown(row.told[place])}"
-                raise UserError(
-                    f"two {what}s would be called {name}: {words}",
-                    where=row.where,
-                    action="name them apart by letters, digits or . + = _",
-                )
+                problem = f"two {what}s would be called {name}: {words}"
+                action = "name them apart by letters, digits or . + = _"
+                raise UserError(problem, where=row.where, action=action)
         of_case = models.setdefault(row.case, {})
         model = of_case.setdefault(row.metric, row) if row.metric else row
         if (model.unit, model.better) != (row.unit, row.better):
@@ -236,11 +232,8 @@ def _whole(
     for row in run.values():
         # A run keeps its files by their names.
         if row.raw and files.setdefault(Path(row.raw).name, row.raw) != row.raw:
-            raise UserError(
-                f"two files of one run are called {Path(row.raw).name}",
-                where=row.where,
-                action="give each another name",
-            )
+            problem = f"two files of one run are called {Path(row.raw).name}"
+            raise UserError(problem, where=row.where, action="give each another name")
     numbers = [row.value for row in run.values() if row.value is not None]
     valid = bool(numbers) and all(row.valid for row in run.values())
     lacking = [metric for metric in models[one.case] if metric not in run]
@@ -312,12 +305,10 @@ class TextConverter(Converter):
         where = str(path)
         named = _RUN.fullmatch(path.stem)
         if not named:
-            raise UserError(
-                f"{path.name!r} does not say of which run this is",
-                where=where,
-                allowed="<arm>-<block>.txt, such as podman-1.txt, or a table (CSV)",
-                action="rename the file: what was measured together has the same block",
-            )
+            problem = f"{path.name!r} does not say of which run this is"
+            action = "rename the file: what was measured together has the same block"
+            allowed = "<arm>-<block>.txt, such as podman-1.txt, or a table (CSV)"
+            raise UserError(problem, where=where, allowed=allowed, action=action)
         text = text_of(path)
         if death := death_in(text):
             problem = f"the run did not end well: {shown(death)}"

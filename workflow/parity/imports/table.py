@@ -29,12 +29,9 @@ class Table(Converter):
     def rows(self, path: Path, options: Options) -> list[Row]:
         given = read_rows(path, NEEDED, OPTIONAL, LARGEST)
         if not 0 < len(given) <= MOST_ROWS:
-            raise UserError(
-                f"the table has {len(given) or 'no'} rows",
-                where=str(path),
-                allowed=f"1 to {MOST_ROWS}",
-                action="import each benchmark as a study of its own",
-            )
+            problem = f"the table has {len(given) or 'no'} rows"
+            action = "import each benchmark as a study of its own"
+            raise UserError(problem, where=str(path), allowed=f"1 to {MOST_ROWS}", action=action)
         rows = []
         for index, cells in enumerate(given):
             where = row_of(path, index)
@@ -60,12 +57,10 @@ def _refuse_elsewhere(folder: Path, raw: str, where: str) -> None:
     """Refuse a file that is not below the table's folder, or reached by a link."""
     file = folder / raw
     if not file.is_relative_to(folder) or file.resolve() != file:
-        raise UserError(
-            f"{shown(raw)} is not below the folder of the table",
-            where=where,
-            allowed="a path from the table's folder on, without .. and links",
-            action="copy the file beside the table",
-        )
+        problem = f"{shown(raw)} is not below the folder of the table"
+        action = "copy the file beside the table"
+        allowed = "a path from the table's folder on, without .. and links"
+        raise UserError(problem, where=where, allowed=allowed, action=action)
     if not file.is_file():
         raise UserError(f"there is no such file: {shown(raw)}", where=where)
 

@@ -41,11 +41,8 @@ def cases_of(
     refuse_unknown(factors, benchmark.factors, f"{where}.factors", f"factor of {name}")
     for factor, allowed in benchmark.factors.items():
         if factor not in factors:
-            raise UserError(
-                f"{name} needs the levels of its factor {factor}",
-                where=f"{where}.factors",
-                allowed=", ".join(allowed),
-            )
+            problem = f"{name} needs the levels of its factor {factor}"
+            raise UserError(problem, where=f"{where}.factors", allowed=", ".join(allowed))
         refuse_unknown(factors[factor], allowed, f"{where}.factors.{factor}", f"level of {factor}")
     place = f"{at_scale}.factors.{name}"
     refuse_unknown(chosen, factors, place, f"factor of {name} in this study")
@@ -97,17 +94,13 @@ def _placements(
     Names of cases are those of folders, so the slash of an allocation is `in` there.
     """
     if given and not benchmark.allocations:
-        raise UserError(
-            f"{benchmark.name} is not placed on allocations",
-            where=where,
-            action="remove the key: the benchmark runs on one node",
-        )
+        problem = f"{benchmark.name} is not placed on allocations"
+        action = "remove the key: the benchmark runs on one node"
+        raise UserError(problem, where=where, action=action)
     if not given and benchmark.allocations == "required":
-        raise UserError(
-            f"{benchmark.name} needs the allocations it is placed on",
-            where=where,
-            allowed="a list of <nodes>x<ranks>[/<containers per node>], such as 2x2 or 1x4/2",
-        )
+        problem = f"{benchmark.name} needs the allocations it is placed on"
+        allowed = "a list of <nodes>x<ranks>[/<containers per node>], such as 2x2 or 1x4/2"
+        raise UserError(problem, where=where, allowed=allowed)
     placements: dict[str, dict[str, int]] = {}
     for text in given:
         spread, _, containers = text.partition("/")
@@ -117,11 +110,9 @@ def _placements(
             placed["containers_per_node"] = int(containers)
             over += f" of {containers} containers"
         if ranks % (parts := nodes * int(containers or 1)):
-            raise UserError(
-                f"{ranks} ranks cannot be spread equally over {over}",
-                where=f"{where}: {text}",
-                allowed=f"a multiple of {parts} ranks",
-            )
+            problem = f"{ranks} ranks cannot be spread equally over {over}"
+            allowed = f"a multiple of {parts} ranks"
+            raise UserError(problem, where=f"{where}: {text}", allowed=allowed)
         placements[text.replace("/", "in")] = placed
     return placements or {"": {}}
 
@@ -166,12 +157,10 @@ def _benchmark(name: str, document: Mapping[str, Any], where: str) -> Benchmark:
     for metric in command.get("metrics", ()):
         called = metric["name"]
         if called in taken:
-            raise UserError(
-                f"{called} is a metric already",
-                where=f"{where}.metrics",
-                allowed=f"any other name but {', '.join(sorted(taken))}",
-                action=f"call it otherwise, such as own_{called}",
-            )
+            problem = f"{called} is a metric already"
+            action = f"call it otherwise, such as own_{called}"
+            allowed = f"any other name but {', '.join(sorted(taken))}"
+            raise UserError(problem, where=f"{where}.metrics", allowed=allowed, action=action)
         taken.add(called)
         check_pattern(metric["pattern"], 1, f"{where}.metrics.{called}.pattern")
     if "valid" in command:
@@ -197,11 +186,9 @@ def _check_places(
             raise UserError(problem, where=where, action="call it otherwise")
     program = command["program"]
     if not program[0].startswith("/"):
-        raise UserError(
-            f"{program[0]} is no absolute path",
-            where=f"{where}.program",
-            action="write where it is, such as /usr/bin/python3",
-        )
+        problem = f"{program[0]} is no absolute path"
+        action = "write where it is, such as /usr/bin/python3"
+        raise UserError(problem, where=f"{where}.program", action=action)
     known = [*given, *(place for place in PLACES if placed or place == "cpus")]
     filled = set[str]()
     environment = command.get("environment", {}).values()
@@ -211,19 +198,15 @@ def _check_places(
         filled.update(places)
     for key in given:
         if key not in filled:
-            raise UserError(
-                f"no word holds {{{key}}}, so it would change nothing",
-                where=f"{where}.program",
-                action=f"write {{{key}}} where it belongs, or remove it from the study",
-            )
+            problem = f"no word holds {{{key}}}, so it would change nothing"
+            action = f"write {{{key}}} where it belongs, or remove it from the study"
+            raise UserError(problem, where=f"{where}.program", action=action)
 
 
 def _digest_now(path: str, where: str) -> str:
     try:
         return digest(Path(path).resolve(strict=True))
     except OSError as error:
-        raise UserError(
-            f"{path} cannot be read: {error.strerror}",
-            where=f"{where}.needs",
-            allowed="a file or folder of this machine; what a package brings stands under packages",
-        ) from None
+        problem = f"{path} cannot be read: {error.strerror}"
+        allowed = "a file or folder of this machine; what a package brings stands under packages"
+        raise UserError(problem, where=f"{where}.needs", allowed=allowed) from None

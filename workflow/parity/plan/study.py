@@ -97,12 +97,9 @@ def load_study(
     document, where = load_checked(path, "study"), str(path)
     scales = document["scales"]
     if scale not in scales:
-        raise UserError(
-            f"the study has no scale {scale!r}",
-            where=f"{where}: scales",
-            allowed=", ".join(scales),
-            action="set `scale` in config/config.yaml or with --config scale=…",
-        )
+        problem = f"the study has no scale {scale!r}"
+        action = "set `scale` in config/config.yaml or with --config scale=…"
+        raise UserError(problem, where=f"{where}: scales", allowed=", ".join(scales), action=action)
     refuse_unknown(document["arms"], every_arm(), f"{where}: arms", "arm")
     for label, size in scales.items():
         for key in ("parameters", "allocations", "factors"):
@@ -134,11 +131,9 @@ def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amou
     )
     looks = size.get("looks", [])
     if looks and (sorted(looks) != looks or looks[-1] != size["blocks"]):
-        raise UserError(
-            f"the looks {', '.join(map(str, looks))} do not lead to the last block",
-            where=f"{place}.looks",
-            allowed=f"ascending numbers of blocks, the last of them {size['blocks']}",
-        )
+        problem = f"the looks {', '.join(map(str, looks))} do not lead to the last block"
+        allowed = f"ascending numbers of blocks, the last of them {size['blocks']}"
+        raise UserError(problem, where=f"{place}.looks", allowed=allowed)
     control, without = _positive_control(document, arms, cases, scale, where)
     declared = (NotTested(**entry) for entry in document.get("not_tested", ()))
     given = ("attempts", "minutes", "blocks_per_job")
@@ -166,11 +161,8 @@ def _check_pair(
     for key, names in (("reference", [reference]), ("aa_pair", pair)):
         refuse_unknown(names, arms, f"{where}: {key}", f"arm of this study at scale {scale}")
     if reference not in pair:
-        raise UserError(
-            "the reference is not one of the A/A pair",
-            where=f"{where}: aa_pair",
-            allowed=f"{reference} and its double",
-        )
+        problem = "the reference is not one of the A/A pair"
+        raise UserError(problem, where=f"{where}: aa_pair", allowed=f"{reference} and its double")
     known = every_arm()
     native = [n for n, arm in known.items() if arm.is_native or (is_foreign and arm.stands_in)]
     for name in (name for name in pair if name not in native):
@@ -202,11 +194,9 @@ def _positive_control(
     more = {case.name: _more_work(case, percent) for case in cases}
     parameters = {name: changed for name, changed in more.items() if isinstance(changed, dict)}
     if not parameters:
-        raise UserError(
-            f"no case can have a positive control: {next(iter(more.values()))}",
-            where=f"{key}, at scale {scale}",
-            action="leave it out at this scale, or give a benchmark more work to add to",
-        )
+        problem = f"no case can have a positive control: {next(iter(more.values()))}"
+        action = "leave it out at this scale, or give a benchmark more work to add to"
+        raise UserError(problem, where=f"{key}, at scale {scale}", action=action)
     reasons = {case.benchmark: why for case in cases if isinstance(why := more[case.name], str)}
     without = [NotTested(arm=arm, benchmark=name, reason=why) for name, why in reasons.items()]
     return PositiveControl(arm=arm, work_percent=percent, parameters=parameters), without

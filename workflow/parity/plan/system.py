@@ -230,12 +230,10 @@ def load_system(path: Path | str) -> System:
         document["toolchains"] = toolchains_of(path)
     base = document["base_image"]
     if base != "bootstrap" and not re.fullmatch(r"[a-z0-9._:/-]+@sha256:[0-9a-f]{64}", base):
-        raise UserError(
-            f"{base!r} can change under its name",
-            where=f"{path}: base_image",
-            allowed="bootstrap, or name@sha256:<64 hexadecimal digits>",
-            action="give the image by its digest",
-        )
+        problem = f"{base!r} can change under its name"
+        action = "give the image by its digest"
+        allowed = "bootstrap, or name@sha256:<64 hexadecimal digits>"
+        raise UserError(problem, where=f"{path}: base_image", allowed=allowed, action=action)
     if named := document.get("batch_system"):
         refuse_unknown([named], BATCH_SYSTEMS, f"{path}: batch_system", "batch system")
     images = document.pop("images", {})

@@ -107,11 +107,9 @@ def _in_store(reference: str, digest: str) -> str:
             answered, identity = answer_of(words, seconds=60)
             if answered:
                 return f"{before}{identity.removeprefix('sha256:')}"
-    raise UserError(
-        f"no store on this machine has {reference}",
-        where=_WHERE,
-        action="docker images --digests --no-trunc, or podman images --digests --no-trunc",
-    )
+    problem = f"no store on this machine has {reference}"
+    action = "docker images --digests --no-trunc, or podman images --digests --no-trunc"
+    raise UserError(problem, where=_WHERE, action=action)
 
 
 def take_foreign(
@@ -201,9 +199,6 @@ def _place(root: Path, path: str) -> Path:
     place = root / path.removeprefix("/")
     for above in reversed(place.relative_to(root).parents[:-1]):
         if (root / above).is_symlink():
-            raise UserError(
-                f"/{above} is a link in the image, and {path} has to be made below it",
-                where=_WHERE,
-                action="make it a folder in the image",
-            )
+            problem = f"/{above} is a link in the image, and {path} has to be made below it"
+            raise UserError(problem, where=_WHERE, action="make it a folder in the image")
     return place

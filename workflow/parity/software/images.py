@@ -68,11 +68,8 @@ def read_images(path: Path | str) -> dict[str, ImageRecord]:
     formats = _FORMAT.read(Path(path)).formats
     for name, record in formats.items():
         if record.format != name:
-            raise UserError(
-                f"these are no records of images: the record of {name} is another one",
-                where=str(path),
-                action=documents.RESTORE,
-            )
+            problem = f"these are no records of images: the record of {name} is another one"
+            raise UserError(problem, where=str(path), action=documents.RESTORE)
     return formats
 
 

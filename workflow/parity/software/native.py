@@ -168,11 +168,8 @@ def build_native(
     seconds = round(time.monotonic() - start, 3)
     # Another release of Spack writes its own version into the lock; the packages are the same.
     if specs_of(lock) != decided:
-        raise UserError(
-            "Spack changed the lock while it installed it",
-            where=str(toolchain.lock),
-            action="snakemake lock with this Spack",
-        )
+        problem = "Spack changed the lock while it installed it"
+        raise UserError(problem, where=str(toolchain.lock), action="snakemake lock with this Spack")
     if not is_kept:
         _keep(spack, toolchain)
     write_document(destination, _record(spack, toolchain, seconds))
@@ -183,11 +180,9 @@ def _concretize(spack: Spack, toolchain: Toolchain, manifest: str, log: Path, *w
     composed = _workplace(spack) / "spack.yaml"
     composed.write_text(manifest, encoding="utf-8")
     if toolchain.entry is not None and not read_builds(composed):
-        raise UserError(
-            "Spack builds no benchmark of this study",
-            where="config/config.yaml: study",
-            action="choose a study with `provider: spack`",
-        )
+        problem = "Spack builds no benchmark of this study"
+        action = "choose a study with `provider: spack`"
+        raise UserError(problem, where="config/config.yaml: study", action=action)
     check_compilers(composed, toolchain)
     spack.run("--env-dir", composed.parent, "concretize", *words, log=log)
 

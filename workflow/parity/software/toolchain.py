@@ -181,11 +181,9 @@ def read_builds(manifest: Path) -> dict[str, str]:
         folders = content["view"]["default"]["projections"]
         return {spec: folders[_VERSION.sub("", spec)] for spec in content["specs"]}
     except (KeyError, TypeError, AttributeError):
-        raise UserError(
-            "this is no environment that was composed here",
-            where=str(manifest),
-            action="remove its folder, or undo the change",
-        ) from None
+        problem = "this is no environment that was composed here"
+        action = "remove its folder, or undo the change"
+        raise UserError(problem, where=str(manifest), action=action) from None
 
 
 def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int, ...]) -> str:
