@@ -1,8 +1,7 @@
 """What the kernel and the runtime show a program, asked inside the arm as the program would be.
 
-Like the audit of binaries this is a constant shell script that needs dash, coreutils and
-sed. Every line of its answer begins with what it is about, so whatever a runtime says
-beside it is passed over.
+Like the audit of binaries this is a constant shell script. Every line of its answer begins with
+what it is about, so whatever a runtime says beside it is passed over.
 """
 
 from __future__ import annotations

@@ -36,8 +36,7 @@ def converters() -> dict[str, Converter]:
 def converter_of(files: Sequence[Path], form: str = "") -> Converter:
     """The converter of the form that is named, or that all files look like.
 
-    Raises:
-        UserError: there is no such form or file, or files look like several forms, or like none.
+    UserError: there is no such form or file, or files look like several forms, or like none.
     """
     known = converters()
     refuse_unknown([form] if form else [], known, "--form", "form")

@@ -1,8 +1,7 @@
-"""Ramble's `results.latest.json`: a figure of merit of an experiment is a number.
+"""Ramble's `results.latest.json`, after its documentation: a figure of merit is a number.
 
-Written from its documentation and its tests of reports (0.4 and later); nothing here ran it. What
-it calculates of repeats (`summary::…`) is no measurement and is left out; a repeat is a block, and
-one that failed is lost.
+What it calculates of repeats (`summary::…`) is no measurement and is left out; a repeat is a block,
+and one that failed is lost.
 """
 
 from __future__ import annotations

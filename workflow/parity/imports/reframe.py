@@ -1,8 +1,7 @@
 """ReFrame's run report (JSON, data version 4): a performance variable of a test case is a number.
 
-The arm is a parameter of the test. A repetition (`--repeat`) is a block, and so is each time that
-the session was run again (`--reruns`, `--duration`, retries). A reference with one threshold tells
-which way is better. A test that failed, or whose variable is no number, is lost.
+The arm is a parameter of the test. A repetition is a block, and so is each time that the session
+was run again. A test that failed, or whose variable is no number, is lost.
 """
 
 from __future__ import annotations

@@ -77,11 +77,7 @@ class Options:
     better: Mapping[str, str] = field(default_factory=dict)
 
     def direction(self, metric: str, unit: str, told: str = "") -> str:
-        """Which way a metric is better: as was asked, as the form told, or by its unit.
-
-        Raises:
-            UserError: none of these says it.
-        """
+        """Which way a metric is better: as asked, as the form told, by its unit; or UserError."""
         if known := self.better.get(metric, told):
             return known
         if unit.lower() in _TIMES or unit.lower().endswith("/s"):
@@ -106,10 +102,8 @@ class Options:
 class Converter(ABC):
     """One form of results. A module of this package exports its `CONVERTER`.
 
-    Attributes:
-        name: as people choose it.
-        may_lack: whether a run without some number counts for its others, as where a tool could
-            not find it; else it is a mistake of who wrote the file.
+    Where a run `may_lack` some number, as where a tool could not find it, it counts for its others;
+    else it is a mistake of who wrote the file.
     """
 
     name: ClassVar[str]
@@ -122,11 +116,7 @@ class Converter(ABC):
 
     @abstractmethod
     def rows(self, path: Path, options: Options) -> list[Row]:
-        """The numbers of a file, in its order.
-
-        Raises:
-            UserError: the file is not of this form; with what is wrong and where.
-        """
+        """The numbers of a file, in its order; UserError: it is not of this form, and where."""
 
 
 def text_of(path: Path) -> str:
@@ -137,8 +127,7 @@ def text_of(path: Path) -> str:
 def report_of(path: Path, kind: type[D]) -> D:
     """A report in JSON as a struct of what is read of it; NaN and infinities are numbers.
 
-    Raises:
-        UserError: it is not JSON, or lacks what every such report has; with its place.
+    UserError, with its place: it is not JSON, or lacks what every such report has.
     """
     try:
         content = json.loads(text_of(path))
@@ -296,8 +285,7 @@ class TextConverter(Converter):
     def printed(self, text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
         """The numbers of one whole run, and what its head says of how it ran (`Row.settings`).
 
-        Raises:
-            UserError: the text is not that of one run that ended well.
+        UserError: the text is not that of one run that ended well.
         """
 
     def rows(self, path: Path, options: Options) -> list[Row]:

@@ -1,8 +1,7 @@
-"""Looks and batches: when a campaign is looked at, what is stopped then, and what one job measures.
+"""Looks and batches: when a campaign is looked at, what stops then, and what one job measures.
 
-A design without looks is looked at once, when all of it is measured. With looks, the blocks up
-to a look are a stage; what is decided by then is not measured any more in the stages after it.
-A batch holds blocks of one stage, which one job measures one after the other, in one allocation.
+With looks, the blocks up to one are a stage; what is decided by then is not measured any more in
+those after it. A job measures a batch, blocks of one stage, one after the other.
 """
 
 from __future__ import annotations

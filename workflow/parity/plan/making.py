@@ -1,15 +1,7 @@
-"""Turns a study into a plan: blocks, and in each the seeded order of its runs.
+"""Turns a study into a plan: blocks, and in each the seeded order of its runs; the same each time.
 
-The same study gives the same plan, byte for byte. A block is named by what it does:
-its id ends in a digest of its runs, their order and their parameters. So a study that
-grows by more blocks keeps those it has, and one whose parameters change measures anew
-and overwrites nothing.
-
-Arms stand in Williams squares (E. J. Williams, Australian Journal of Scientific Research A 2,
-149-168, 1949): k arms in k blocks (k even) or 2k blocks (k odd), so that each arm stands in each
-position equally often, and each directly after each other one equally often. What drifts linearly
-or not over the positions, and what an arm leaves behind for the next, then falls on all arms alike.
-With independent shuffles it does so only on average over many blocks.
+A block is named by what it does: its id ends in a digest of its runs, their order and parameters.
+So a study that grows keeps the blocks it has, and one that changes overwrites nothing.
 """
 
 from __future__ import annotations
@@ -120,12 +112,15 @@ def _blocks_on(study: Study, nodes: int) -> list[Block]:
 
 
 def arm_order(arms: Sequence[str], seed: str, number: int) -> tuple[str, ...]:
-    """The arms in the order of one block.
+    """The arms in the order of one block: a row of a Williams square of k arms.
 
-    Blocks are filled by whole designs: each takes every sequence of its design once, in random
-    order, and labels the arms anew at random. An odd number of arms takes two Latin squares,
-    one after the other, so that positions are balanced after each of them. So any number of
-    blocks holds each arm in each position equally often, but for at most one.
+    (E. J. Williams, Australian Journal of Scientific Research A 2, 149-168, 1949.) In k blocks (k
+    even) or 2k (k odd) each arm stands in each position equally often, and directly after each
+    other one. So what drifts over the positions, and what an arm leaves behind for the next, falls
+    on all alike; with independent shuffles only on average over many blocks. Each design takes
+    every sequence once, in random order, and labels the arms anew at random; of an odd number of
+    arms it is two Latin squares, one after the other. So any number of blocks holds each arm in
+    each position equally often, but for at most one.
 
     Args:
         seed: of the case; the same seed gives the same orders, however many blocks there are.

@@ -1,10 +1,7 @@
-"""Which executables and libraries an arm really runs, asked of the files inside the arm.
+"""Which executables and libraries an arm really runs: a script asks the files inside the arm.
 
-The question is a constant shell script with nothing in it but what Debian's smallest
-image has (dash, coreutils, sed, ldd). It runs once for each arm and block, untimed. The
-files are read there and hashed here: with the processor's own instructions that is three times
-as fast as with the image's sha256sum. What a program loads by itself later (the plugins of Open
-MPI, for instance) is not in its closure.
+It needs what Debian's smallest image has, and runs once for each arm and block, untimed. Files are
+hashed here, three times as fast. What a program loads by itself later is not in its closure.
 """
 
 from __future__ import annotations
