@@ -216,11 +216,9 @@ def measure(given: argparse.Namespace) -> NoiseAudit:
     """
     system, live = load_system(given.system), given.plan.parent
     if system.batch_system not in ("", "slurm"):
-        raise UserError(
-            "the noise audit submits its job by sbatch, which this batch system does not have",
-            where=f"{given.system}: batch_system",
-            action="run it on a machine, or on a cluster under Slurm",
-        )
+        problem = "the noise audit submits its job by sbatch, which this batch system does not have"
+        action = "run it on a machine, or on a cluster under Slurm"
+        raise UserError(problem, where=f"{given.system}: batch_system", action=action)
     began = datetime.now(UTC)
     label = f"a{began:%Y%m%dt%H%M%S}"
     folder = live.parent.resolve() / f"harness-{label}"

@@ -68,11 +68,9 @@ def _refuse_another_cluster() -> None:
         if os.path.lexists(path) and not _is_our_link(path)
     ]
     if theirs or named != str(layout.CONFIGURATION):
-        raise UserError(
-            "this machine already belongs to a Slurm cluster",
-            where=(theirs or [f"SLURM_CONF={named}"])[0],
-            action="use that cluster, or a machine without one",
-        )
+        problem = "this machine already belongs to a Slurm cluster"
+        action = "use that cluster, or a machine without one"
+        raise UserError(problem, where=(theirs or [f"SLURM_CONF={named}"])[0], action=action)
 
 
 def _refuse_unless_up(asked: Cluster) -> None:

@@ -110,8 +110,7 @@ def end_all(find: Callable[[], list[psutil.Process]]) -> None:
     while left := find():
         if time.monotonic() > deadline:
             named = ", ".join(f"{process.pid}" for process in left)
-            raise UserError(
-                f"these processes of the virtual cluster do not end: {named}",
-                action="see what they wait for (ps -o wchan), then cluster-down again",
-            )
+            problem = f"these processes of the virtual cluster do not end: {named}"
+            action = "see what they wait for (ps -o wchan), then cluster-down again"
+            raise UserError(problem, action=action)
         end(left)
