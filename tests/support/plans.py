@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 from planted_truth.plans import plan_of
 
 from parity.measure.documents import BlockRecord, RunRecord
 from parity.plan.plan import Plan
+from parity.plan.study import Study, load_study
 
 _RECORD = {
     "session": 1, "run": "sysbench.native-a", "case": "sysbench", "arm": "native-a",
@@ -31,6 +34,24 @@ _START = {
     "binaries": [], "other_nodes": [],
 }  # fmt: skip
 _END = {"ended": "2026-01-01T10:02:00.000+00:00", "busy_fraction": 0.0, "node": {}}
+
+
+_STUDY = {
+    "study": "mine",
+    "title": "Mine",
+    "reproduces": "none",
+    "seed": 1,
+    "reference": "native-a",
+    "aa_pair": ["native-a", "native-b"],
+    "scales": {"tiny": {"blocks": 2}},
+}
+
+
+def study_of(folder: Path, **content: Any) -> Study:
+    """The study of a file with these keys at its first scale; a key that is None is left away."""
+    document = {key: value for key, value in (_STUDY | content).items() if value is not None}
+    (folder / "study.yaml").write_text(yaml.safe_dump(document))
+    return load_study(folder / "study.yaml", next(iter(document["scales"])))
 
 
 def changed(plan: Plan, **content: Any) -> Plan:

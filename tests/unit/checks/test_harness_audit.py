@@ -1,6 +1,5 @@
 """The noise audit: the order of its pairs, its script, and what the pairs amount to."""
 
-import json
 import math
 import shutil
 import subprocess
@@ -8,11 +7,11 @@ from pathlib import Path
 
 import harness
 import pytest
+from plans import study_of
 
 from parity.core.errors import UserError
 from parity.plan.making import make_plan
 from parity.plan.plan import Plan
-from parity.plan.study import load_study
 from parity.plan.system import System
 from parity.records.dataset import CHECKSUMS, archive_dataset, broken_files
 from parity.records.noise_audit import NOISE_AUDIT, PairTimes
@@ -24,24 +23,15 @@ CONFIG = {"study": "study.yaml", "scale": "a1", "system": "config/systems/site.y
 
 
 def plan_of(folder: Path, pairs: int, seed: int = 1) -> Plan:
-    file = folder / "study.yaml"
-    file.write_text(json.dumps(harness.study_of("sysbench", pairs, "a1", seed)))
-    return make_plan(load_study(file, "a1"))
+    return make_plan(study_of(folder, **harness.study_of("sysbench", pairs, "a1", seed)))
 
 
 def times(pair: int, ratio: float) -> PairTimes:
     bare = (1.0 + pair / 10, 1.1 + pair / 10)
     inside = tuple(seconds * ratio for seconds in bare)
     outer = tuple(seconds * ratio * 1.01 for seconds in bare)
-    return PairTimes(
-        pair=pair,
-        block=f"b{pair}",
-        bare_first=True,
-        bare=bare,
-        inside=inside,
-        bare_outer=bare,
-        inside_outer=outer,
-    )
+    sides = {"bare": bare, "inside": inside, "bare_outer": bare, "inside_outer": outer}
+    return PairTimes(pair=pair, block=f"b{pair}", bare_first=True, **sides)
 
 
 def test_each_block_is_one_side_of_a_pair_and_half_of_the_bare_sides_come_first(tmp_path) -> None:

@@ -99,11 +99,9 @@ def test_an_unlimited_shared_memory_is_not_an_empty_one():
 def test_the_real_script_sees_this_machine(tmp_path, monkeypatch):
     monkeypatch.setattr("parity.measure.inner_command.WORK", tmp_path)
     cpu = min(os.sched_getaffinity(0))
-    done = subprocess.run(
-        question(["/bin/sh"], [cpu]),
-        env={"PATH": os.environ["PATH"], "SPACE": "two\nlines=here"},
-        capture_output=True, check=True,
-    )  # fmt: skip
+    environment = {"PATH": os.environ["PATH"], "SPACE": "two\nlines=here"}
+    words = question(["/bin/sh"], [cpu])
+    done = subprocess.run(words, env=environment, capture_output=True, check=True)
     (shell,), text = read_audit(io.BytesIO(done.stdout))
     assert shell.sha256 and is_whole(text)
     facts = parse_interface(text, evidence(done.stderr.decode()), {})

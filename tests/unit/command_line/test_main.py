@@ -47,9 +47,14 @@ def test_options_are_what_the_parameters_say(monkeypatch: pytest.MonkeyPatch) ->
     seen = {}
 
     def lock(
-        file: Path, many: list[Path], one: Path | None, site: Mapping[str, object],
-        jobs: int, hours: float | None = 2.5, loud: bool = False,
-    ) -> None:  # fmt: skip
+        file: Path,
+        many: list[Path],
+        one: Path | None,
+        site: Mapping[str, object],
+        jobs: int,
+        hours: float | None = 2.5,
+        loud: bool = False,
+    ) -> None:
         """Say it.
 
         Args:

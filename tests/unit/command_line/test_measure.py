@@ -60,13 +60,11 @@ def test_the_answer_comes_first_and_the_folder_is_a_workflow_s(
     said = capfd.readouterr()
     assert said.out.splitlines()[0] == "the answer" and "progress" in said.err
     made = folder / "parity-solver"
-    assert (made / "called").read_text().split()[-2:] == [
-        "results/live/solver-measure/summary.txt", "dashboard",
-    ]  # fmt: skip
-    assert {str(p.relative_to(made)) for p in made.rglob("*") if p.is_file()} - {"called"} == {
-        "Snakefile", "config/config.yaml", "config/studies/solver.yaml", measure.PROFILE,
-        "results/live/solver-measure/summary.txt",
-    }  # fmt: skip
+    summary = "results/live/solver-measure/summary.txt"
+    assert (made / "called").read_text().split()[-2:] == [summary, "dashboard"]
+    files = {str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()}
+    written = {"Snakefile", "config/config.yaml", "config/studies/solver.yaml", measure.PROFILE}
+    assert files == written | {"called", summary}
     config = yaml.safe_load((made / "config/config.yaml").read_text())
     check(config, schema("config"), "config.yaml")
     assert (config["study"], config["data"]) == ("config/studies/solver.yaml", "live")
@@ -78,47 +76,38 @@ def test_the_answer_comes_first_and_the_folder_is_a_workflow_s(
     assert f"snakefile: '{measure.PROJECT}/Snakefile'" in (made / "Snakefile").read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--runtimes=docker", "--name=My study", "--", "./solver"], "'My study' is no name"),
-        (["--runtimes=docker", "--", "./none"], "there is no program ./none"),
-        (["--runtimes=docker", "--image=none.sif", "--", "./solver"], "there is no image none.sif"),
-        (["--runtimes=docker", "--margin=0", "--", "./solver"], "where:   --margin"),
-        (["--runtimes=docker", "--minutes=nan", "--", "./solver"], "where:   --minutes"),
-        (["--runtimes=docker", "--cpus=9999", "--", "./solver"], "where:   --cpus"),
-    ],
-)
-def test_what_cannot_be_measured_leaves_no_folder(
-    folder: Path, capfd: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["measure", *words])
-    assert ended.value.code == REFUSED and message in capfd.readouterr().err
+@pytest.fixture
+def refused(folder: Path, capfd: pytest.CaptureFixture[str]):
+    """Calls it, and gives the message with which it refuses."""
+
+    def call(*options: str, program: str = "./solver") -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(["measure", "--runtimes=docker", *options, "--", program])
+        said = capfd.readouterr()
+        assert ended.value.code == REFUSED and "the answer" not in said.out
+        return said.err
+
+    return call
+
+
+def test_what_cannot_be_measured_leaves_no_folder(folder: Path, refused) -> None:
+    assert "there is no program ./none" in refused(program="./none")
+    assert "'My study' is no name" in refused("--name=My study")
+    assert "there is no image none.sif" in refused("--image=none.sif")
+    for option in ("--margin=0", "--minutes=nan", "--cpus=9999"):
+        assert f"where:   {option.partition('=')[0]}" in refused(option)
     assert not list(folder.glob("parity-*"))
 
 
-def test_a_folder_that_is_there_is_left_alone(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_is_there_is_left_alone(folder: Path, refused) -> None:
     (folder / "parity-solver").mkdir()
-    with pytest.raises(SystemExit):
-        main(["measure", "--runtimes=docker", "--", "./solver"])
-    assert "parity-solver is there already" in capfd.readouterr().err
+    assert "parity-solver is there already" in refused()
     assert list((folder / "parity-solver").iterdir()) == []
 
 
-def test_a_workflow_that_failed_is_said(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_workflow_that_failed_is_said(refused, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STATUS", "3")
-    with pytest.raises(SystemExit):
-        main(["measure", "--runtimes=docker", "--", "./solver"])
-    said = capfd.readouterr()
-    assert (
-        "the workflow ended with status 3; no run was made" in said.err
-        and "the answer" not in said.out
-    )
+    assert "the workflow ended with status 3; no run was made" in refused()
 
 
 def test_a_runtime_is_its_first_arm_that_is_here(capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,10 +129,8 @@ def test_what_is_no_container_is_no_runtime() -> None:
 def test_the_command_of_a_clone_answers_in_a_folder_with_modules_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "random.py").write_text("raise SystemExit('a module of the user')\n")
     environment = {key: os.environ[key] for key in os.environ if key != "PYTHONPATH"}
-    done = subprocess.run(
-        [ROOT / "tools/parity", "--help"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
+    words = [ROOT / "tools/parity", "--help"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     named = re.findall(r"^\| `parity (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert {"measure", "diagnose"} <= set(named)

@@ -20,25 +20,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_files_that_words_name_are_needed_and_absolute(folder: Path) -> None:
-    words = [
-        "./solver",
-        "100",
-        "in.dat",
-        "--mesh=data",
-        "../other",
-        "-n=3",
-        "none.dat",
-        "/dev/null",
-    ]
-    found = own_program(words, has_image=False, folder=folder)
-    assert found.words == (
-        *(f"{folder}/solver", "100", f"{folder}/in.dat", f"--mesh={folder}/data"),
-        *(f"{folder.parent}/other", "-n=3", "none.dat", "/dev/null"),
-    )
-    named = ("data", "in.dat", "solver")
-    assert found.needs == tuple(
-        sorted([f"{folder.parent}/other", *(f"{folder}/{n}" for n in named)])
-    )
+    words = ["./solver", "100", "in.dat", "--mesh=data", "../other", "-n=3", "none.dat"]
+    found = own_program([*words, "/dev/null"], has_image=False, folder=folder)
+    other, named = f"{folder.parent}/other", ("data", "in.dat", "solver")
+    absolute = (f"{folder}/solver", "100", f"{folder}/in.dat", f"--mesh={folder}/data", other)
+    assert found.words == (*absolute, "-n=3", "none.dat", "/dev/null")
+    assert found.needs == tuple(sorted([other, *(f"{folder}/{name}" for name in named)]))
     assert found.is_here and found.packages == ()
 
 
@@ -78,18 +65,10 @@ def test_what_cannot_be_run_is_refused(
         own_program(words, has_image, folder)
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/a/solver", "solver"),
-        ("/a/My-Solver_2.x", "mysolver2x"),
-        ("/a/3d", "d"),
-        ("/a/++", "program"),
-        ("/a/" + 30 * "x", 24 * "x"),
-    ],
-)
-def test_a_study_is_called_after_its_program(path: str, name: str) -> None:
-    assert OwnProgram((path,), (), (), True).name == name
+def test_a_study_is_called_after_its_program() -> None:
+    names = {"solver": "solver", "My-Solver_2.x": "mysolver2x", "3d": "d", "++": "program"}
+    for file, name in (names | {30 * "x": 24 * "x"}).items():
+        assert OwnProgram((f"/a/{file}",), (), (), True).name == name
 
 
 def test_the_study_s_file() -> None:

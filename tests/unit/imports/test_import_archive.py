@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,17 +28,13 @@ COSTS = {"native": 1.0, "again": 1.0, "podman": 1.1, "shifter": 1.0}
 def planted(arms=("native", "again", "podman", "shifter"), blocks=12, together=True):
     """Times that are those of COSTS, with a scatter of 0.2 %, and rates that are their inverse."""
     scatter = np.random.default_rng(7).normal(0, 0.002, (blocks, len(arms)))
-    return [
-        Row(
-            block=f"day {number}" if together else "", case=case, arm=arm, metric=metric,
-            value=float((10 * COSTS[arm] * np.exp(scatter[number, place])) ** power),
-            unit=unit, better=better, source=f"page {number}",
-        )
-        for number in range(blocks)
-        for case in ("lammps", "gmx")
-        for place, arm in enumerate(arms)
-        for metric, unit, better, power in METRICS
-    ]  # fmt: skip
+    rows = []
+    for number, case in product(range(blocks), ("lammps", "gmx")):
+        block, source = f"day {number}" if together else "", f"page {number}"
+        for (place, arm), (metric, unit, better, power) in product(enumerate(arms), METRICS):
+            value = float((10 * COSTS[arm] * np.exp(scatter[number, place])) ** power)
+            rows.append(Row(block, case, arm, metric, value, unit, better, source=source))
+    return rows
 
 
 @pytest.fixture

@@ -100,17 +100,17 @@ IOR_WRONG = (
     ("[1] FAILED comparison of buffer containing 8-byte ints:", "FAILED comparison"),
 )
 # Of each pair of texts: the first, the second, and what is said of them.
+KILLED, SPOILED = (
+    (CASES / f"{n}.txt").read_text() for n in ("osu-killed-1", "ior3-incorrect-data")
+)
 TEXTS = [
     *((text := f"{LATENCY}{death}\n", text, "did not end well") for death in DEATHS),
+    (KILLED, KILLED, "did not end well: 'slurmstepd: error"),
+    (SPOILED, SPOILED, "IOR says that it failed: FAILED comparison"),
     *(
-        (text := (CASES / f"{name}.txt").read_text(), text, said)
-        for name, said in (
-            ("osu-killed-1", "did not end well: 'slurmstepd: error"),
-            ("ior3-incorrect-data", "IOR says that it failed: FAILED comparison"),
-        )
+        (text := IOR.replace("Summary of", f"{wrong}\nSummary of"), text, said)
+        for wrong, said in IOR_WRONG
     ),
-    *((text := IOR.replace("Summary of", f"{wrong}\nSummary of"), text, said)
-      for wrong, said in IOR_WRONG),
     (text := IOR.replace("100.00     4096", "0.00     4096"), text, "no number above zero"),
     *(
         (*(LATENCY.replace("# Size", f"{line}\n# Size") for line in lines), said)
@@ -118,7 +118,7 @@ TEXTS = [
     ),
     (LATENCY, LATENCY.replace("v5.6.2", "v7.4"), "version: '7.4', but '5.6.2' in native-1.txt"),
     *((IOR, IOR.replace(option, other), "in native-1.txt") for option, other in IOR_UNLIKE),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "other", "said"), TEXTS, ids=range(len(TEXTS)))
@@ -149,13 +149,10 @@ def test_two_values_that_would_get_one_name_are_refused(tmp_path, refused):
 
 
 def experiment(name, arm, repeat=1, **more):
-    figure = {"name": "Time", "value": 1.5, "units": "s", "origin": "app"}
-    figures = [{**figure, "origin_type": "application"}]
-    return {
-        "name": name, "RAMBLE_STATUS": "SUCCESS", "simplified_workload_namespace": "app-work",
-        "RAMBLE_VARIABLES": {"arm": arm, "repeat_index": repeat},
-        "CONTEXTS": [{"name": "null", "foms": more.pop("foms", figures)}], **more,
-    }  # fmt: skip
+    figures = more.pop("foms", [{**FIGURE, "value": 1.5, "origin": "app"}])
+    said = {"name": name, "RAMBLE_STATUS": "SUCCESS", "simplified_workload_namespace": "app-work"}
+    said["RAMBLE_VARIABLES"] = {"arm": arm, "repeat_index": repeat}
+    return {**said, "CONTEXTS": [{"name": "null", "foms": figures}], **more}
 
 
 def ramble(tmp_path, experiments):
@@ -171,12 +168,11 @@ FIGURE = {"name": "Time", "units": "s", "origin_type": "application"}
     ("repeat", "figures", "metrics"),
     [
         # Figures of one name and two origins are two metrics.
-        (1, [{"origin": "app", "value": 1}, {"origin": "papi", "value": 9}],
-         {"Time_app", "Time_papi"}),
+        (1, [{"origin": of, "value": 1} for of in ("app", "papi")], {"Time_app", "Time_papi"}),
         # A repeat that is none and a type in words are no mistake.
         ("None", [{"value": "2", "fom_type": "TIME"}], {"Time"}),
     ],
-)  # fmt: skip
+)
 def test_odd_figures_of_ramble_are_read(tmp_path, compared, repeat, figures, metrics):
     foms = [FIGURE | figure for figure in figures]
     experiments = [experiment(arm, arm, repeat, foms=foms) for arm in ("native", "podman")]
@@ -228,12 +224,14 @@ def test_ior_s_unit_is_the_one_it_prints(tmp_path, compared):
     assert set(table["unit"]) == {"GiB/s"}
 
 
-@pytest.mark.parametrize(
-    "written",
-    [lambda text: text.replace("\n", "\r\n"), lambda text: "\ufeff" + text,
-     lambda text: "".join(f"0: {line}\n" for line in text.splitlines())],
-    ids=["Windows", "a mark of byte order", "srun --label"],
-)  # fmt: skip
+WRITTEN = {
+    "Windows": lambda text: text.replace("\n", "\r\n"),
+    "a mark of byte order": lambda text: "\ufeff" + text,
+    "srun --label": lambda text: "".join(f"0: {line}\n" for line in text.splitlines()),
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=[*WRITTEN])
 def test_how_a_text_was_kept_changes_nothing(tmp_path, compared, written):
     files = of_runs(tmp_path, "")
     for file in files:

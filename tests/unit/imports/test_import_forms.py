@@ -19,9 +19,7 @@ def read(tmp_path, text):
     """The checked rows of a table."""
     file = tmp_path / "table.csv"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    rows = table.CONVERTER.rows(file, Options())
-    rows = checked(rows)
-    return rows
+    return checked(table.CONVERTER.rows(file, Options()))
 
 
 def test_a_row_is_a_number_with_all_that_is_said_of_it(tmp_path):
@@ -67,7 +65,7 @@ BAD = {
     "an open quote": (HEAD + GOOD + '2,"lammps', "this is not CSV"),
     "no UTF-8": (HEAD.encode() + b"\xff\xfe", "the file cannot be read"),
     "control character": (HEAD + GOOD.replace("native", "nat\x1b"), "a control character"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=list(BAD))
@@ -95,16 +93,13 @@ def test_raw_output_and_validity_have_to_be_there(tmp_path):
 def test_a_real_report_of_reframe_gives_its_numbers():
     """Golden: ReFrame 4.10.4 ran sysbench in three arms, six times each, on this machine."""
     path = GOLDEN / "reframe.json"
-    rows = reframe.CONVERTER.rows(path, Options())
-    rows = checked(rows)
+    rows = checked(reframe.CONVERTER.rows(path, Options()))
     assert len(rows) == 3 * 6 * 2
     first = rows[0]._replace(where="", told=("", ""))
     content = json.loads(path.read_text())["runs"][0]["testcases"][0]
     value = content["perfvalues"]["generic:default:total_time"][0]
-    assert first == Row(
-        block="0.0", case="sysbench-threads=1", arm="native-a", metric="total_time",
-        value=value, unit="s", better="lower", source=content["unique_name"],
-    )  # fmt: skip
+    told = ("0.0", "sysbench-threads=1", "native-a", "total_time", value, "s", "lower")
+    assert first == Row(*told, source=content["unique_name"])
     assert {(row.metric, row.unit, row.better) for row in rows} == {
         ("total_time", "s", "lower"),
         ("events_per_second", "1/s", "higher"),

@@ -13,6 +13,7 @@ GOLDEN = Path(__file__).parents[2] / "golden/imports"
 LATENCY = (GOLDEN / "osu/latency.txt").read_text()
 RATES = (GOLDEN / "osu/message-rate.txt").read_text()
 IOR = (GOLDEN / "ior/real.txt").read_text()
+MANY = "osu-multiple-bandwidth-message-rate-bytes=16"
 STORED = "IOR-api=POSIX-ranks=2-transfer=1MiB-block=4MiB-access="
 
 
@@ -30,15 +31,12 @@ def numbers(form, text):
         ("latency-tails", 14, "osu-latency-bytes=32", "latency", (0.23, "us", "lower")),
         ("old-latency", 24, "osu-latency-bytes=0", "latency", (0.25, "us", "lower")),
         ("bandwidth", 7, "osu-bandwidth-bytes=1024", "bandwidth", (10801.08, "MB/s", "higher")),
-        (
-            "message-rate", 20, "osu-multiple-bandwidth-message-rate-bytes=16",
-            "message_rate", (13603591.35, "1/s", "higher"),
-        ),
+        ("message-rate", 20, MANY, "message_rate", (13603591.35, "1/s", "higher")),
         ("allreduce", 9, "osu-allreduce-latency-bytes=8", "latency", (0.45, "us", "lower")),
         ("barrier", 1, "osu-barrier-latency", "latency", (0.14, "us", "lower")),
         ("old-barrier", 1, "osu-barrier-latency", "latency", (0.25, "us", "lower")),
     ],
-)  # fmt: skip
+)
 def test_each_size_of_message_is_a_case(file, count, case, metric, expected):
     """Golden: versions 7.4 and (`old`) 5.3, with options that add columns and without."""
     found = numbers("osu", (GOLDEN / f"osu/{file}.txt").read_text())
@@ -91,6 +89,11 @@ def test_version_3_names_its_options_otherwise():
     }
 
 
+def before(text):
+    """IOR's output with another text in the place of where its summary begins."""
+    return IOR.replace("Summary of", text, 1)
+
+
 BAD = {
     "two outputs": ("osu", LATENCY * 2, "2 outputs of the OSU micro-benchmarks"),
     "no number": ("osu", LATENCY.partition("\n8 ")[0] + "\n", "ends before its first number"),
@@ -103,14 +106,12 @@ BAD = {
     "no columns": ("osu", LATENCY.replace("# Size", "Size"), "0 lines name columns"),
     "truncated": ("ior", IOR.partition("Summary of")[0], "not one whole output of IOR"),
     "two runs": ("ior", IOR * 2, "not one whole output of IOR"),
-    "two tests": ("ior", IOR.replace("Summary of", IOR.partition("Results: ")[2], 1),
-                  "several tests"),
-    "an error": ("ior", IOR.replace("Summary of", "ERROR: write failed\nSummary of"), "it failed"),
-    "other data": ("ior", IOR.replace("Summary of", "WARNING: Incorrect data on read\nSummary of"),
-                   "it failed"),
+    "two tests": ("ior", before(IOR.partition("Results: ")[2]), "several tests"),
+    "an error": ("ior", before("ERROR: write failed\nSummary of"), "it failed"),
+    "other data": ("ior", before("WARNING: Incorrect data on read\nSummary of"), "it failed"),
     "what a failed program left": ("ior", (GOLDEN / "ior/failed.txt").read_text(), "not one whole"),
     "no result": ("ior", re.sub(r"^(?:write|read) .*\n", "", IOR, flags=re.M), "holds no result"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("form", "text", "said"), BAD.values(), ids=list(BAD))
@@ -130,10 +131,11 @@ def texts(tmp_path):
     for block in range(6):
         for arm, factor in scaled.items():
             times = factor + (block * 7 + len(arm)) % 5 / 10
-            text = re.sub(
-                r"^(\d+ +)([\d.]+)", lambda m, by=times: f"{m[1]}{float(m[2]) * by:.2f}",
-                LATENCY, flags=re.M,
-            )  # fmt: skip
+
+            def longer(found, by=times):
+                return f"{found[1]}{float(found[2]) * by:.2f}"
+
+            text = re.sub(r"^(\d+ +)([\d.]+)", longer, LATENCY, flags=re.M)
             (tmp_path / f"{arm}-{block}.txt").write_text(text)
     return sorted(tmp_path.glob("*.txt"))
 

@@ -10,21 +10,8 @@ from planted_truth.in_memory import Layout
 from planted_truth.study import CONTAINERS, DOUBLE, REFERENCE
 
 from parity.core.errors import UserError
-from parity.plan.looks import (
-    BESIDE_PROGRAMS_MINUTES,
-    DECIDED,
-    HOPELESS,
-    OUT_OF_TIME,
-    REPORTED,
-    Look,
-    Stop,
-    batches_of,
-    is_stopped,
-    job_of,
-    read_look,
-    stage_of,
-    write_look,
-)
+from parity.plan import looks
+from parity.plan.looks import DECIDED, HOPELESS, REPORTED, Look, Stop, batches_of, stage_of
 from parity.plan.plan import Plan
 from parity.plan.study import load_study
 
@@ -61,8 +48,8 @@ def test_blocks_up_to_a_look_are_a_stage(looks) -> None:
 
 
 def test_a_look_is_read_as_it_was_written(tmp_path: Path) -> None:
-    write_look(tmp_path / "1.json", LOOK)
-    assert read_look(tmp_path / "1.json") == LOOK
+    looks.write_look(tmp_path / "1.json", LOOK)
+    assert looks.read_look(tmp_path / "1.json") == LOOK
     assert LOOK.by_run["c", OTHER].reason == HOPELESS
 
 
@@ -76,12 +63,12 @@ def test_a_look_is_read_as_it_was_written(tmp_path: Path) -> None:
 )
 def test_a_broken_look_is_refused_with_its_file(tmp_path: Path, change, what: str) -> None:
     path = tmp_path / "1.json"
-    write_look(path, LOOK)
+    looks.write_look(path, LOOK)
     text = path.read_text()
     assert change[0] in text
     path.write_text(text.replace(*change))
     with pytest.raises(UserError) as refused:
-        read_look(path)
+        looks.read_look(path)
     assert refused.value.where.startswith(str(path))
     assert what in refused.value.what or what.strip("`") in refused.value.where
 
@@ -94,8 +81,8 @@ def test_a_look_says_in_one_line_what_stops_and_what_goes_on() -> None:
 
 
 def test_what_is_stopped_is_known_by_its_reason() -> None:
-    assert all(map(is_stopped, (DECIDED, HOPELESS, REPORTED, OUT_OF_TIME)))
-    assert not any(map(is_stopped, ("", "timeout", "not-tested", "not-run", "gate-quiet")))
+    assert all(map(looks.is_stopped, (DECIDED, HOPELESS, REPORTED, looks.OUT_OF_TIME)))
+    assert not any(map(looks.is_stopped, ("", "timeout", "not-tested", "not-run", "gate-quiet")))
 
 
 def _study(folder: Path, **scale) -> Path:
@@ -169,8 +156,9 @@ def test_a_stage_ends_a_batch_before_it_is_full() -> None:
 
 def test_a_job_asks_for_the_time_of_all_its_blocks() -> None:
     plan = replace(_plan(per_job=4, nodes=(1, 3)), attempts=2)
-    asked = [job_of(plan, batch) for batch in batches_of(plan).values()]
+    asked = [looks.job_of(plan, batch) for batch in batches_of(plan).values()]
     # Three arms of a minute at most, each of two attempts.
-    assert asked[0] == {"nodes": 1, "tasks": 2, "minutes": 4 * (BESIDE_PROGRAMS_MINUTES + 3 * 2)}
-    assert asked[1]["minutes"] == 2 * (BESIDE_PROGRAMS_MINUTES + 3 * 2)
+    minutes = looks.BESIDE_PROGRAMS_MINUTES + 3 * 2
+    assert asked[0] == {"nodes": 1, "tasks": 2, "minutes": 4 * minutes}
+    assert asked[1]["minutes"] == 2 * minutes
     assert asked[-1]["nodes"] == asked[-1]["tasks"] == 3

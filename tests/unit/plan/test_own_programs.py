@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from plans import study_of
 
 from parity.benchmarks.model import NodeFacts
 from parity.core.errors import UserError
 from parity.core.files import digest
 from parity.plan.making import make_plan
 from parity.plan.plan import read_plan, write_plan
-from parity.plan.study import Study, load_study
+from parity.plan.study import Study
 
 METRIC = {"name": "loop", "pattern": r"^Loop ([\d.]+) s", "unit": "s", "better": "lower"}
 
@@ -32,15 +32,8 @@ def entry_of(**command: Any) -> dict[str, Any]:
 
 
 def load(folder: Path, name: str = "melt", entry: Any = None, **study: Any) -> Study:
-    path = folder / "study.yaml"
-    document = {
-        "study": "mine", "title": "Mine", "reproduces": "none", "seed": 1,
-        "reference": "native-a", "aa_pair": ["native-a", "native-b"],
-        "arms": ["native-a", "native-b", "podman"],
-        "benchmarks": {name: entry or entry_of()}, "scales": {"tiny": {"blocks": 2}},
-    } | study  # fmt: skip
-    path.write_text(yaml.safe_dump(document))
-    return load_study(path, "tiny")
+    arms = study.pop("arms", ["native-a", "native-b", "podman"])
+    return study_of(folder, arms=arms, benchmarks={name: entry or entry_of()}, **study)
 
 
 def test_a_program_has_cases_as_any_benchmark(tmp_path: Path) -> None:
@@ -101,9 +94,7 @@ def test_another_content_of_what_it_needs_is_another_block(tmp_path: Path) -> No
         ({"cpus": 0}, "cpus"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(
-    tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
+def test_what_does_not_fit_together_is_refused(tmp_path: Path, change: Any, said: str) -> None:
     with pytest.raises(UserError) as error:
         load(tmp_path, entry=entry_of(**change))
     assert said in str(error.value) and "benchmarks.melt.command" in str(error.value)

@@ -11,7 +11,6 @@ import yaml
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
 from parity.core.settings import load_yaml
-from parity.plan.looks import batches_of, job_of
 from parity.plan.making import make_plan
 from parity.plan.plan import read_plan
 from parity.plan.study import load_study
@@ -34,9 +33,7 @@ def test_each_block_runs_every_arm_of_every_case_once(study) -> None:
         assert Counter((run.case, run.arm) for run in block.runs) == Counter(cells)
 
 
-def test_who_provides_the_programs_is_the_study_s_choice_and_never_silently_another_s(
-    study,
-) -> None:
+def test_who_provides_the_programs_is_the_study_s_choice_and_nobody_else_s(study) -> None:
     assert make_plan(study).provider == "system"
     assert make_plan(msgspec.structs.replace(study, provider="spack")).provider == "spack"
     for name in ("hpcc", "netpipe"):
@@ -138,20 +135,10 @@ def test_a_block_or_case_that_is_not_there_is_an_error(study) -> None:
 
 def test_cases_of_a_node_count_form_blocks_of_that_many_nodes() -> None:
     plan = make_plan(load_study(STUDY.with_name("scaling.yaml"), "smoke"))
-    assert len(plan.blocks) == 9
+    assert len(plan.blocks) == len({block.name for block in plan.blocks}) == 9
     for block in plan.blocks:
-        counts = {plan.case(run.case).nodes for run in block.runs}
-        assert counts == {block.nodes}
+        assert {plan.case(run.case).nodes for run in block.runs} == {block.nodes}
         assert f"-n{block.nodes}-b{block.number:04d}-" in block.name
-    assert len({block.name for block in plan.blocks}) == 9
-
-
-def test_a_job_asks_for_the_block_s_nodes_and_time_for_every_attempt() -> None:
-    plan = make_plan(load_study(STUDY.with_name("scaling.yaml"), "smoke"))
-    block = next(block for block in plan.blocks if block.nodes == 4)
-    job = job_of(plan, batches_of(plan)[block.name])
-    # Four arms of one case of 300 s, two attempts each, and a quarter of an hour beside.
-    assert job == {"nodes": 4, "tasks": 4, "minutes": 15 + 4 * 2 * 300 // 60}
 
 
 def test_an_archived_plan_keeps_the_order_it_was_measured_in() -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from plans import plan_of
@@ -14,23 +13,15 @@ from parity.plan.plan import PLAN, PLAN_VERSION, plan_digest, read_plan, write_p
 
 ARCHIVE = Path(__file__).parents[3] / "results/archive"
 DEEP = "[" * 100_000 + "]" * 100_000
-CONTENT = json.loads(
-    canonical(
-        plan_of(
-            {
-                "arms": ["native-a", "native-b"],
-                "cases": [{"case": "c", "benchmark": "c"}],
-                "blocks": [
-                    {
-                        "block": "b",
-                        "number": 1,
-                        "runs": [{"run": "c.native-a", "case": "c", "arm": "native-a"}],
-                    }
-                ],
-            }
-        )
-    )
+RUNS = [{"run": "c.native-a", "case": "c", "arm": "native-a"}]
+PLAN_OF_ONE_RUN = plan_of(
+    {
+        "arms": ["native-a", "native-b"],
+        "cases": [{"case": "c", "benchmark": "c"}],
+        "blocks": [{"block": "b", "number": 1, "runs": RUNS}],
+    }
 )
+CONTENT = json.loads(canonical(PLAN_OF_ONE_RUN))
 
 
 def _refusal(folder: Path, text: str) -> UserError:
@@ -62,18 +53,12 @@ def test_a_wrong_value_is_named_by_its_place(key: str, tmp_path: Path) -> None:
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
-    plan = plan_of(CONTENT)
-    write_plan(tmp_path / PLAN, plan)
-    assert read_plan(tmp_path / PLAN) == plan
+    write_plan(tmp_path / PLAN, PLAN_OF_ONE_RUN)
+    assert read_plan(tmp_path / PLAN) == PLAN_OF_ONE_RUN
 
 
-SHAPES = {
-    "machine-2026-11-20": 1,
-    "slurm-2026-11-21": 2,
-    "machine-hpcg-2026-11-21": 3,
-    "machine-ladder-2026-11-21": 3,
-    "machine-libaio-2026-11-21": 3,
-}
+SHAPES = {"machine-2026-11-20": 1, "slurm-2026-11-21": 2}
+SHAPES |= {f"machine-{study}-2026-11-21": 3 for study in ("hpcg", "ladder", "libaio")}
 
 
 @pytest.mark.parametrize("archive", sorted(path.name for path in ARCHIVE.iterdir()))
@@ -83,12 +68,8 @@ def test_every_archived_plan_is_read_and_keeps_its_digest(archive: str) -> None:
     assert plan.version == PLAN_VERSION
     shape = 1 + ("nodes" in content["blocks"][0]) + ("provider" in content)
     assert shape == SHAPES.get(archive, shape)
-    added: dict[str, Any] = {"version": PLAN_VERSION}
-    added |= {} if "positive_control" in content else {"positive_control": None}
-    old = {"looks": [], "minutes": None, "blocks_per_job": 1}
-    added |= {key: value for key, value in old.items() if key not in content}
-    added |= {} if "provider" in content else {"provider": "system"}
-    blocks = [{"nodes": 1} | block for block in content["blocks"]]
-    assert json.loads(canonical(plan)) == content | added | {"blocks": blocks}
+    old = {"looks": [], "minutes": None, "blocks_per_job": 1, "positive_control": None}
+    now = {"version": PLAN_VERSION, "blocks": [{"nodes": 1} | each for each in content["blocks"]]}
+    assert json.loads(canonical(plan)) == old | {"provider": "system"} | content | now
     # What is registered is the file as it is, not what is made of it.
     assert plan_digest(path) == hashlib.sha256(canonical(content).encode()).hexdigest()

@@ -5,37 +5,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from plans import study_of
 
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, PLAN_VERSION, Plan, read_plan
-from parity.plan.study import load_study
 from parity.runtimes import arms, every_arm
 
-PLUS = "native-plus"
+PLUS, NATIVE = "native-plus", ["native-a", "native-b"]
+LIKWID = {"margin_percent": 2, "factors": {"kernel": ["copy"]}, "parameters": {"iterations": 25}}
 STUDY: dict[str, Any] = {
-    "study": "assay", "title": "With more work", "reproduces": "none", "seed": 1,
-    "reference": "native-a", "aa_pair": ["native-a", "native-b"],
-    "arms": ["native-a", "native-b", PLUS, "namespaces"],
+    "arms": [*NATIVE, PLUS, "namespaces"],
     "positive_control": {"arm": PLUS, "work_percent": 4},
     "benchmarks": {
         "sysbench": {"margin_percent": 1},
         "hpcc": {"margin_percent": 5},
-        "likwid": {"margin_percent": 2, "factors": {"kernel": ["copy"]},
-                   "parameters": {"iterations": 25}},
+        "likwid": LIKWID,
         "startup": {"margin_percent": None, "factors": {"cache": ["warm"]}},
     },
-    "scales": {"smoke": {"blocks": 2}},
-}  # fmt: skip
+}
 
 
 def _plan(folder: Path, **changes: Any) -> Plan:
-    path = folder / "study.yaml"
-    path.write_text(yaml.safe_dump({k: v for k, v in (STUDY | changes).items() if v is not None}))
-    return make_plan(load_study(path, "smoke"))
+    return make_plan(study_of(folder, **STUDY | changes))
 
 
 def _refused(folder: Path, **changes: Any) -> UserError:
@@ -70,9 +64,7 @@ def test_it_is_run_where_work_has_a_unit_and_declared_as_absent_elsewhere(tmp_pa
     [(4, 25, "not beyond its margin"), (2, 6, "6 iterations have no whole unit for 4 % more")],
 )
 def test_a_control_that_could_not_come_out_is_none(margin, iterations, reason, tmp_path) -> None:
-    likwid = STUDY["benchmarks"]["likwid"] | {
-        "margin_percent": margin, "parameters": {"iterations": iterations},
-    }  # fmt: skip
+    likwid = LIKWID | {"margin_percent": margin, "parameters": {"iterations": iterations}}
     known = {"sysbench": STUDY["benchmarks"]["sysbench"]}
     plan = _plan(tmp_path, benchmarks=known | {"likwid": likwid})
     assert [entry.benchmark for entry in plan.not_tested] == ["likwid"]
@@ -85,14 +77,12 @@ def test_what_a_study_says_of_it_wrongly_is_refused(tmp_path) -> None:
     assert "does not say how much" in _refused(tmp_path, positive_control=None).what
     other = {"arm": "namespaces", "work_percent": 4}
     assert _refused(tmp_path, positive_control=other).allowed == PLUS
-    without = ["native-a", "native-b", "namespaces"]
-    assert "arm of this study" in _refused(tmp_path, arms=without).what
+    assert "arm of this study" in _refused(tmp_path, arms=[*NATIVE, "namespaces"]).what
     assert "not native" in _refused(tmp_path, aa_pair=["native-a", PLUS]).what
 
 
 def test_a_scale_may_leave_it_out(tmp_path) -> None:
-    scale = {"blocks": 2, "arms": ["native-a", "native-b", "namespaces"]}
-    plan = _plan(tmp_path, scales={"smoke": scale})
+    plan = _plan(tmp_path, scales={"smoke": {"blocks": 2, "arms": [*NATIVE, "namespaces"]}})
     assert plan.positive_control is None and plan.positive_arm == "" and not plan.not_tested
 
 
@@ -111,10 +101,8 @@ def test_its_arm_runs_the_bare_program_and_is_no_native_of_a_pair() -> None:
     assert {each.parameters[each.work]["type"] for each in with_work} == {"integer"}
 
 
-def test_a_plan_of_version_4_has_none_and_one_in_a_case_that_is_not_there_is_refused(
-    tmp_path,
-) -> None:
-    without = _plan(tmp_path, arms=["native-a", "native-b"], positive_control=None)
+def test_version_4_of_a_plan_has_none_and_one_in_a_case_that_is_not_there_is_refused(tmp_path):
+    without = _plan(tmp_path, arms=NATIVE, positive_control=None)
     content = json.loads(canonical(without)) | {"version": 4}
     del content["positive_control"]
     (tmp_path / PLAN).write_text(json.dumps(content))

@@ -14,9 +14,8 @@ def test_a_real_cluster_alone_supports_what_was_measured_on_one() -> None:
 
 def test_several_kinds_are_no_cluster_and_say_all_that_each_says() -> None:
     both = kind_of(["virtual-cluster", "cluster", "vm"])
-    assert (both.label, both.support, both.one_host) == (
-        "cluster + virtual-cluster + vm", MACHINE, True,
-    )  # fmt: skip
+    assert both.label == "cluster + virtual-cluster + vm"
+    assert (both.support, both.one_host) == (MACHINE, True)
     assert both.note == KINDS["virtual-cluster"].note
     assert both.threat == f"{KINDS['virtual-cluster'].threat} {KINDS['vm'].threat}"
 

@@ -42,18 +42,10 @@ def test_rows_of_a_known_answer():
     (one, none), text = read_audit(io.BytesIO(ANSWER + AFTER.encode()))
     loader, maths = digest(LOADER), digest(MATHS)
     libraries = (("ld.so", loader), ("libgone.so.1", "not-found"), ("libm.so.6", maths))
-    assert one == ProgramFile(
-        path="/usr/bin/one",
-        sha256=digest(ONE),
-        build_id="deadbeef",
-        closure=tuple(Library(library=name, sha256=sha256) for name, sha256 in libraries),
-        closure_sha256=digest(
-            f"ld.so {loader}\nlibgone.so.1 not-found\nlibm.so.6 {maths}\n".encode()
-        ),
-    )
-    assert none == ProgramFile(
-        path="/usr/bin/none", sha256="", build_id="", closure=(), closure_sha256=""
-    )
+    of_all = digest(f"ld.so {loader}\nlibgone.so.1 not-found\nlibm.so.6 {maths}\n".encode())
+    closure = tuple(Library(library=name, sha256=sha256) for name, sha256 in libraries)
+    assert one == ProgramFile("/usr/bin/one", digest(ONE), "deadbeef", closure, of_all)
+    assert none == ProgramFile("/usr/bin/none", "", "", (), "")
     assert text == TEXT + AFTER
 
 

@@ -13,15 +13,8 @@ from toolchains import site_toolchain
 from parity.core import files
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml
-from parity.software.build import (
-    BUILDERS,
-    Context,
-    build_command,
-    compiled_context,
-    recipe_of,
-    spack_context,
-    system_context,
-)
+from parity.software import build
+from parity.software.build import Context, recipe_of, system_context
 from parity.software.native import programs_of
 from parity.software.spack import Spack, find_spack, gather_sources, spack_site
 from parity.software.toolchain import Toolchain
@@ -65,7 +58,7 @@ def sent(tmp_path: Path, toolchain: Toolchain, spack: Spack, mirror: Path, monke
 
     def make(name: str = "context", spack: Spack = spack) -> Context:
         folder = tmp_path / name
-        return spack_context(CONTAINERS, ["sysbench=2"], toolchain, spack, mirror, folder)
+        return build.spack_context(CONTAINERS, ["sysbench=2"], toolchain, spack, mirror, folder)
 
     return make
 
@@ -79,9 +72,9 @@ def sent(tmp_path: Path, toolchain: Toolchain, spack: Spack, mirror: Path, monke
     ],
 )
 def test_the_command_line_of_each_builder(program: str, begin: list[str]) -> None:
-    (builder,) = [builder for builder in BUILDERS if builder.program == program]
+    (builder,) = [builder for builder in build.BUILDERS if builder.program == program]
     context = Context(Path("/c"), "system", {"PACKAGES": "a=1 b=2"}, "FROM")
-    assert build_command(builder, context, "debian@sha256:1", "f00", Path("/t/id")) == [
+    assert build.build_command(builder, context, "debian@sha256:1", "f00", Path("/t/id")) == [
         *(*begin, "--build-arg", "BASE=debian@sha256:1", "--build-arg", "RECIPE=f00"),
         *("--build-arg", "PACKAGES=a=1 b=2", "--target", "system", "--iidfile", "/t/id"),
         *("--file", "/c/Dockerfile", "/c"),
@@ -100,7 +93,7 @@ def test_debian_s_image_stops_at_its_stage_and_is_sent_no_spack() -> None:
 
 def test_an_image_with_own_sources_adds_them_to_debian_s(tmp_path: Path) -> None:
     compiler = ["gcc=4", "libc6-dev=2"]
-    context = compiled_context(CONTAINERS, ["a=1"], ["selfish.c"], compiler, tmp_path)
+    context = build.compiled_context(CONTAINERS, ["a=1"], ["selfish.c"], compiler, tmp_path)
     assert (context.folder, context.stage) == (tmp_path, "compiled")
     assert context.arguments == {
         "PACKAGES": "a=1",

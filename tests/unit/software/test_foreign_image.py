@@ -51,9 +51,8 @@ def test_an_image_is_known_by_what_it_holds(tmp_path: Path) -> None:
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         assert (foreign.source, foreign.digest) == (f"{kind}:{path}", f"sha256:{sha256}")
         assert foreign_files(str(path)) == [str(path)]
-    (sif := tmp_path / "app.sif").write_bytes(
-        b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\0" + bytes(64)
-    )
+    sif = tmp_path / "app.sif"
+    sif.write_bytes(b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\0" + bytes(64))
     assert find_foreign(str(sif)).source == ""
 
 
@@ -110,9 +109,8 @@ def test_the_thin_layer_adds_what_is_missing_and_changes_nothing_else(tmp_path: 
     (root / "etc/hosts").symlink_to(outside)
     foreign_image._add(root, "127.0.0.1 localhost\n", "5d")
     added = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
-    assert added == {f"etc/{name}" for name in (
-        "group", "hosts", "parity-image", "passwd", "resolv.conf",
-    )}  # fmt: skip
+    names = ("group", "hosts", "parity-image", "passwd", "resolv.conf")
+    assert added == {f"etc/{name}" for name in names}
     assert (root / "etc/parity-image").read_text() == "5d\n"
     assert (root / "etc/hosts").read_text() == "127.0.0.1 localhost\n"
     assert (root / "etc/passwd").read_text() == "root:x:0:0" and outside.read_text() == "kept"

@@ -15,15 +15,9 @@ from parity.core.documents import read_document, write_document
 from parity.core.errors import UserError
 from parity.records.schema import IMAGES
 from parity.runtimes.model import manifest_digest
-from parity.software import build, debian_packages, install
+from parity.software import build, debian_packages, images, install
 from parity.software.build import Context, recipe_of
-from parity.software.images import (
-    ImageRecord,
-    config_digest,
-    forget_failures,
-    image_configuration,
-    line_of,
-)
+from parity.software.images import ImageRecord, config_digest
 
 NONE = ImageRecord("directory")
 
@@ -90,7 +84,7 @@ def test_a_base_by_digest_is_taken(tmp_path):
     reference = f"docker.io/library/debian@sha256:{'a' * 64}"
     record = build.base_image(reference, tmp_path / "base.tar", tmp_path / "log")
     assert (record.digest, record.location) == (f"sha256:{'a' * 64}", reference)
-    assert line_of(record).startswith("base")
+    assert images.line_of(record).startswith("base")
 
 
 def context(**changes):
@@ -186,7 +180,10 @@ def oci(tmp_path):
 def test_the_chain_is_read_from_the_layout(tmp_path):
     manifest, config = layout(tmp_path)
     assert (manifest_digest(tmp_path), config_digest(tmp_path)) == (manifest, config)
-    assert image_configuration(tmp_path)["rootfs"]["diff_ids"] == ["sha256:base", "sha256:top"]
+    assert images.image_configuration(tmp_path)["rootfs"]["diff_ids"] == [
+        "sha256:base",
+        "sha256:top",
+    ]
 
 
 @pytest.fixture
@@ -311,7 +308,7 @@ def test_what_could_not_be_made_is_tried_again(tmp_path):
     write_document(tmp_path / "sif.json", ImageRecord("sif", reason="not installed"))
     write_document(tmp_path / "oci.json", ImageRecord("oci", digest="sha256:1"))
     (tmp_path / "images.json").write_text("{}")
-    assert forget_failures(tmp_path) == ["sif"]
+    assert images.forget_failures(tmp_path) == ["sif"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["images.json", "oci.json"]
 
 

@@ -13,22 +13,10 @@ from parity.core.documents import as_document
 from parity.core.errors import UserError
 from parity.core.files import read_json
 from parity.core.settings import load_yaml, schema
+from parity.software import toolchain
 from parity.software.native import check_lock, check_only_grown
 from parity.software.spack import find_spack, spack_site, specs_of
-from parity.software.toolchain import (
-    Toolchain,
-    ToolchainEntry,
-    builds_of_study,
-    check_compilers,
-    check_prefix,
-    choose_toolchain,
-    compilers_of,
-    compose,
-    composed_manifest,
-    installed_packages,
-    packages_now,
-    read_builds,
-)
+from parity.software.toolchain import Toolchain, ToolchainEntry, compilers_of, compose
 
 ROOT = Path(__file__).parents[3]
 OLD, NEW = (0, 23), (1, 0)
@@ -36,7 +24,7 @@ ENTRY = as_document(ENTRIES["debian12"], ToolchainEntry, "machine.yaml")
 
 
 def _builds(*names: str) -> dict[str, str]:
-    return builds_of_study(benchmarks()[name] for name in names)
+    return toolchain.builds_of_study(benchmarks()[name] for name in names)
 
 
 HPCG, STREAM = _builds("hpcg"), _builds("stream")
@@ -80,11 +68,11 @@ def test_a_benchmark_of_the_distribution_alone_asks_for_nothing() -> None:
 
 
 def test_another_study_adds_and_takes_nothing_away(composed) -> None:
-    first = composed_manifest(composed, STREAM, OLD)
+    first = toolchain.composed_manifest(composed, STREAM, OLD)
     composed.manifest.write_text(first)
-    assert read_builds(composed.manifest) == STREAM
-    assert composed_manifest(composed, dict(list(STREAM.items())[:1]), OLD) == first
-    assert composed_manifest(composed, HPCG, OLD) == compose(ENTRY, STREAM | HPCG, OLD)
+    assert toolchain.read_builds(composed.manifest) == STREAM
+    assert toolchain.composed_manifest(composed, dict(list(STREAM.items())[:1]), OLD) == first
+    assert toolchain.composed_manifest(composed, HPCG, OLD) == compose(ENTRY, STREAM | HPCG, OLD)
     check_only_grown(composed, OLD)
 
 
@@ -104,7 +92,7 @@ NOT_OURS = ["spack: 1", "spack: {specs: [hpcg], view: {default: {projections: {}
 def test_an_environment_that_is_none_or_not_ours_is_refused(composed, text: str) -> None:
     composed.manifest.write_text(text)
     with pytest.raises(UserError, match="no environment that was composed here") as caught:
-        composed_manifest(composed, HPCG, OLD)
+        toolchain.composed_manifest(composed, HPCG, OLD)
     assert str(composed.manifest) in str(caught.value)
     if text in UNSHAPED:
         with pytest.raises(UserError, match=r"spack\.yaml"):
@@ -113,20 +101,23 @@ def test_an_environment_that_is_none_or_not_ours_is_refused(composed, text: str)
 
 def test_a_broken_entry_is_named() -> None:
     with pytest.raises(UserError, match=r"missing required field(.|\n)*toolchains\.debian12"):
-        choose_toolchain("debian12", {"debian12": {"target": "x86_64"}}, "machine.yaml")
+        toolchain.choose_toolchain("debian12", {"debian12": {"target": "x86_64"}}, "machine.yaml")
 
 
 @pytest.mark.parametrize("named", ["debian99", "/nowhere/debian99"])
 def test_an_unknown_toolchain_is_answered_with_the_known_ones(named: str) -> None:
     with pytest.raises(UserError, match=r"unknown toolchain: .*debian99") as caught:
-        choose_toolchain(named, {"debian12": {}}, "machine.yaml")
+        toolchain.choose_toolchain(named, {"debian12": {}}, "machine.yaml")
     assert "allowed: debian12 (machine.yaml: toolchains), or the path" in str(caught.value)
     # Nobody who builds nothing with Spack is asked for one.
-    assert choose_toolchain(named, {}, "machine.yaml", needed=False).name == "debian99"
+    assert toolchain.choose_toolchain(named, {}, "machine.yaml", needed=False).name == "debian99"
 
 
 def test_a_site_s_own_toolchain_lies_wherever_it_wants(site) -> None:
-    own, ours = choose_toolchain(str(site.folder), {}, "machine.yaml"), composed_toolchain()
+    own, ours = (
+        toolchain.choose_toolchain(str(site.folder), {}, "machine.yaml"),
+        composed_toolchain(),
+    )
     assert own == site and own.recipes == site.folder.parent / "repo"
     assert own.name == ours.name == "debian12"
     assert ours.folder == Path("results/spack/debian12")
@@ -148,7 +139,7 @@ def test_a_missing_compiler_is_named(site) -> None:
     text = site.manifest.read_text().replace("/usr/bin/gfortran-12", "/nowhere/gfortran")
     site.manifest.write_text(text)
     with pytest.raises(UserError, match=r"no such compiler: .*/nowhere/gfortran") as caught:
-        check_compilers(site.manifest, site)
+        toolchain.check_compilers(site.manifest, site)
     assert "spack.yaml: compilers" in str(caught.value)
 
 
@@ -159,13 +150,11 @@ def test_packages_that_are_not_installed_are_named(site, monkeypatch) -> None:
     )
     site.debian.write_text("build: [gcc-12, g++-12]\nrun: [libgomp1]\n")
     with pytest.raises(UserError, match=r"not installed: g\+\+-12 libgomp1\n") as caught:
-        installed_packages(site)
-    for part in (
-        f"{site.manifest}: Debian packages",
-        f"python -m parity install --toolchain {site.folder}",
-        "apt-get install --no-install-recommends g++-12 libgomp1",
-    ):
-        assert part in str(caught.value)
+        toolchain.installed_packages(site)
+    said = str(caught.value)
+    assert f"{site.manifest}: Debian packages" in said
+    assert f"python -m parity install --toolchain {site.folder}" in said
+    assert "apt-get install --no-install-recommends g++-12 libgomp1" in said
 
 
 @pytest.mark.parametrize(
@@ -176,9 +165,9 @@ def test_packages_that_are_not_installed_are_named(site, monkeypatch) -> None:
 def test_a_wrong_list_of_packages_is_refused(site, text: str) -> None:
     site.debian.write_text(text)
     with pytest.raises(UserError, match=r"."):
-        installed_packages(site)
+        toolchain.installed_packages(site)
     # The rules are read before anything can be refused.
-    assert packages_now(site) == []
+    assert toolchain.packages_now(site) == []
 
 
 def test_a_lock_matches_what_it_was_made_from(site) -> None:
@@ -236,13 +225,11 @@ def test_another_spack_s_version_in_the_lock_is_no_other_package(site) -> None:
     assert specs_of(site.lock) == before
 
 
-NO_LOCKS = ["", "[]", "{}", '{"roots": [], "concrete_specs": {"a": {}}}', '{"roots": [{}]}']
-NO_LOCKS += [
-    '{"roots": [], "concrete_specs": {"a": {"name": 1, "version": [], "arch": {"target": "x"}}}}'
-]
+ODD = '{"name": 1, "version": [], "arch": {"target": "x"}}'
+LOCKS_OF = [f'{{"roots": [], "concrete_specs": {{"a": {spec}}}}}' for spec in ("{}", ODD)]
 
 
-@pytest.mark.parametrize("text", NO_LOCKS)
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"roots": [{}]}', *LOCKS_OF])
 def test_a_lock_that_spack_did_not_write_is_refused_in_words(tmp_path: Path, text: str) -> None:
     (tmp_path / "spack.lock").write_text(text)
     with pytest.raises(UserError, match=r"spack\.lock"):
@@ -269,5 +256,5 @@ def test_without_spack_one_message_says_how_to_get_it(tmp_path, repository, pref
 
 def test_a_prefix_where_no_benchmark_looks_is_refused() -> None:
     with pytest.raises(UserError, match=r"looked for in /opt/parity(.|\n)*spack\.prefix"):
-        check_prefix({"prefix": "/srv/parity"})
-    check_prefix({"prefix": "/opt/parity"})
+        toolchain.check_prefix({"prefix": "/srv/parity"})
+    toolchain.check_prefix({"prefix": "/opt/parity"})
