@@ -45,6 +45,7 @@ NOT_MADE = [
         expect="second-costs-more", smallest_effect_percent=1, margin_percent=1,
     ),
     data.test_of("less-variable", AT_NODES, than="native-a"),
+    data.test_of("mean-direction", AT_NODES, expect="costs-more", smallest_effect=1),
     data.test_of("non-inferiority", AT_NODES, margin_percent=1),
     data.test_of("rank", along="nodes", order=[4, 2, 1], minimum_tau=0.9),
     data.test_of("share-of-node", AT_NODES, bound_percent=2),

@@ -50,7 +50,8 @@ def test_rule(tmp_path: Path, row: Mapping[str, Any]) -> None:
     values, cases = levels(*row.get("levels", ()), **quiet)
     if not cases:
         ratios = {arm: row[arm] for arm in ("box", "crate") if arm in row}
-        values, cases = data.quiet(**ratios, **quiet), [data.CASE]
+        values = data.quiet(**ratios, **quiet)
+        cases = [data.CASE | {"parameters": row.get("parameters", {})}]
     for case, ratio in zip(cases, row.get("pair", ()), strict=False):
         values[case["case"], "native-b"] = list(ratio * np.array(values[case["case"], "native-b"]))
     for arm, asked in row["values"].items():

@@ -71,7 +71,7 @@ def misspelt(test: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     there = set(test.get("waits_for", ()))
     cells = test["cells"]
     for key in ("benchmark", "metric", "against"):
-        if key in cells and cells["benchmark"] not in there:
+        if isinstance(cells.get(key), str) and cells["benchmark"] not in there:
             yield cells[key], _with(test, [key], f"{cells[key]}x")
     for place, arm in enumerate(cells["arms"] if cells["arms"] != CONTAINERS else ()):
         yield arm, _with(test, ["arms", place], f"{arm}x")
@@ -188,7 +188,7 @@ def shipped() -> list[Study]:
 def unplanned(test: dict[str, Any], shipped: list[Study]) -> tuple[set[str], set[str]]:
     """The levels, and the benchmark with its arms, that no shipped study plans for a test."""
     cells = Selection.of(test["cells"])
-    named = {*(cells.arms or ()), *([cells.against] if cells.against else ())}
+    named = {*(cells.arms or ()), *cells.against}
     # Of what is simulated with the events of a benchmark, the rest are levels of the simulation.
     of, simulation, _ = cells.benchmark.partition("-replay")
     rules = KNOWN.benchmarks[cells.benchmark].parameters

@@ -105,7 +105,8 @@ def test_a_dataset_without_events_is_as_it_was() -> None:
 
 def test_what_follows_from_events_may_stand_in_a_claim() -> None:
     known = declared().benchmarks
-    assert known["selfish"].metrics[-1].metric == "duration_return_level"
+    added = [quantity.metric for quantity in known["selfish"].metrics[-2:]]
+    assert added == ["duration_return_level", "millisecond_detours_per_second"]
     assert [metric.metric for metric in known["selfish-replay"].metrics] == ["slowdown"]
     assert known["selfish-replay"].parameters["ranks"] == {"enum": [1, 32, 1024, 32768, 2**20]}
     assert not any(name.endswith("-replay") for name in known if not name.startswith("selfish"))

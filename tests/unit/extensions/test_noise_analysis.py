@@ -390,7 +390,9 @@ def test_a_dataset_s_tables_are_those_of_its_events(tmp_path: Path) -> None:
     together = held[held["phases"] == "together"]
     assert together["slowdown"].to_numpy() == pytest.approx(100 / 60)
     of_runs = study.of_runs(folder, folder / "events")["event_values"]
-    assert set(of_runs["metric"]) == {"duration_return_level", "slowdown"}
+    assert set(of_runs["metric"]) == {
+        "duration_return_level", "millisecond_detours_per_second", "slowdown"
+    }  # fmt: skip
     name = study.replay_case("selfish-detours", 1024, 1e-3)
     assert name == "selfish-detours-replay-1024-0.001"
     quiet = of_runs[(of_runs["case"] == name) & (of_runs["arm"] == "box")]

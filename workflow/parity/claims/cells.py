@@ -43,7 +43,7 @@ class Selection:
         parameters: values of a case's parameters, which choose cases.
         levels: those that the published statement speaks of, which choose nothing.
         arms: names, or None for every plain arm whose runtime is not the reference's.
-        against: the arm to compare with; empty for the plan's reference.
+        against: the arm to compare with, or one for each arm; empty for the plan's reference.
     """
 
     benchmark: str
@@ -51,23 +51,24 @@ class Selection:
     parameters: Mapping[str, tuple[Any, ...]]
     levels: Mapping[str, tuple[Any, ...]]
     arms: tuple[str, ...] | None
-    against: str
+    against: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Selection:
         """The selection of a checked entry of the register."""
-        parameters = {
-            name: tuple(value) if isinstance(value, list) else (value,)
-            for name, value in entry.get("parameters", {}).items()
-        }
+        parameters = {name: _each(value) for name, value in entry.get("parameters", {}).items()}
         return cls(
             benchmark=entry["benchmark"],
             metric=entry["metric"],
             parameters=parameters,
             levels={name: tuple(levels) for name, levels in entry.get("levels", {}).items()},
             arms=None if entry["arms"] == CONTAINERS else tuple(entry["arms"]),
-            against=entry.get("against", ""),
+            against=_each(entry.get("against", [])),
         )
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)
 
 
 @dataclass(frozen=True)
@@ -336,11 +337,11 @@ def resolve(
         against: the arm to compare with where the selection names none; empty for the
             plan's reference.
     """
-    plan, base = data.plan, chosen.against or against or data.plan.reference
+    plan, bases = data.plan, chosen.against or (against or data.plan.reference,)
     cases, near, reason = _cases(chosen, data)
     arms = chosen.arms
     if reason:
-        absent = Absent(chosen.metric, listed(arms or (CONTAINERS,)), base, reason, near)
+        absent = Absent(chosen.metric, listed(arms or (CONTAINERS,)), bases[0], reason, near)
         return Scope(data, (), (absent,), values)
     if arms is None:
         # What a limit, a neighbour or a network costs is no container's cost.
@@ -348,7 +349,7 @@ def resolve(
         others = (arm for arm in plan.arms if plan.arm_runtimes[arm] != native)
         arms = tuple(a for a in others if a not in known or known[a].unlimited is known[a])
     cells, missing = [], []
-    for arm in arms:
+    for arm, base in zip(arms, bases * (len(arms) if len(bases) == 1 else 1), strict=True):
         for case in cases:
             if reason := _arm_missing(data, case.name, arm, base):
                 missing.append(Absent(chosen.metric, arm, base, reason, of_arm=True))

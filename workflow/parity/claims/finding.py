@@ -127,7 +127,9 @@ def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
     """
 
     def objection(control: bool) -> str:
-        there = (cell.evidence(cell.ratio, control).objection for cell in cells)
+        # In its own unit a number of zero is none that is lost.
+        in_unit = facts.get("unit") == cells[0].unit
+        there = (c.evidence(c.ratio and not in_unit, control).objection for c in cells)
         return next(filter(None, there), "")
 
     first = cells[0]
@@ -138,12 +140,14 @@ def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
     if "control" in facts:
         facts["control"] = facts["control"].without_claim(objection(control=True))
     named = {
-        "case": JOINED.join(cell.case for cell in cells),
+        "case": JOINED.join(dict.fromkeys(cell.case for cell in cells)),
+        "metric": first.metric,
+        "arm": first.arm,
         "against": first.against,
         "identity": worst(cell.identity for cell in cells),
         "objection": objection(control=False),
     }
-    return Finding(metric=first.metric, arm=first.arm, decision=decision, **named | facts)
+    return Finding(decision=decision, **named | facts)
 
 
 def untested(subject: Cell | Absent, reason: str = "") -> Finding:

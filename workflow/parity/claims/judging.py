@@ -25,15 +25,17 @@ from parity.claims.cells import (
     nearest,
     resolve,
 )
-from parity.claims.finding import AGAINST, PASSED, Finding, gated, looked_at_once, untested
+from parity.claims.finding import AGAINST, JOINED, PASSED, Finding, gated, looked_at_once, untested
 from parity.claims.register import Claim, Test
 from parity.claims.rules import Rule, rules
 from parity.core.wording import counted, listed, number
+from parity.plan.plan import Plan
 from parity.plan.system import CLUSTER, MACHINE
 
 # What a system can test of a claim: all of it, or nothing; in between stands what PARTLY says.
 FULL, NO_CAPABILITY = "full", "none"
 PARTLY = {"direction": "only its direction", "proxy": "only what stands in for it"}
+SECONDS = "seconds"
 MAGNITUDE, ANCHOR, MOST = "magnitude", "anchor", "most"
 # What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
 SHORT_OF_FULL = {
@@ -56,7 +58,7 @@ CALLED = {
     "ranks": "rank count",
     "containers_per_node": "container count",
     "threads": "thread count",
-    "seconds": "duration",
+    SECONDS: "duration",
     **dict.fromkeys(("n", "prime", "elements", "class", "gigabytes"), "size"),
 }
 # Arm with that which it is compared with, and the parameters of the case.
@@ -168,8 +170,8 @@ def _tests_of_most(claim: Claim) -> set[int]:
 def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list[Finding]:
     """What a test finds in all datasets, after all gates, and no more than they can say.
 
-    Coverage lessens only what is for the claim; one cell is enough against it. A system that
-    cannot test all of a claim lessens both.
+    Coverage lessens only what is for the claim; one cell is enough against it, of runs as long as
+    the shortest that the claim speaks of. A system that cannot test all of a claim lessens both.
     """
     nothing = Absent(test.cells.metric, "", "", "the dataset has too few arms for it")
     if test.waits_for:
@@ -195,6 +197,8 @@ def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list
     for one in found:
         is_for = one.verdict in PASSED and one.verdict != terms.ORDER_OK
         ended = most if is_for else one.verdict
+        if one.verdict in AGAINST and (short := _shorter(test.cells, plans[one.dataset], one)):
+            one, ended = one.opened(short), terms.INCONCLUSIVE
         ended = ended if is_full else SHORT_OF_FULL.get(ended, ended)
         after.append(replace(one, verdict=ended, coverage=covered, test=test.number))
     return after
@@ -217,6 +221,15 @@ def _of_dataset(rule: Rule, test: Test, scope: Scope) -> list[Finding]:
     if data.plan.looks and not rule.for_looks:
         found = [looked_at_once(finding) for finding in found]
     return [replace(one, dataset=data.dataset.name) if one.case else one for one in found]
+
+
+def _shorter(chosen: Selection, plan: Plan, found: Finding) -> str:
+    """What a finding's runs lack of the time that the statement speaks of; empty for nothing."""
+    least = min(map(float, chosen.levels.get(SECONDS, ())), default=0.0)
+    looked = [plan.case(case).parameters.get(SECONDS, least) for case in found.cases]
+    if (shortest := min(map(float, looked), default=least)) >= least:
+        return ""
+    return f"runs of {shortest:g} s cannot contradict what was seen in {least:g} s"
 
 
 def coverage(chosen: Selection, decided: Iterable[DecidedCell]) -> tuple[str, str]:
@@ -289,7 +302,10 @@ def of_datasets(found: Sequence[Sequence[Finding]], every_pair: bool = False) ->
             to be in one dataset.
     """
     tested = [[f for f in findings if f.verdict != terms.NOT_TESTED] for findings in found]
-    arms_in = [{side for f in there for side in (f.arm, f.against)} for there in tested]
+    arms_in = [
+        {side for f in there for both in (f.arm, f.against) for side in both.split(JOINED)}
+        for there in tested
+    ]
     everywhere = set().union(*arms_in)
     kept = [
         finding

@@ -142,7 +142,7 @@ class Declared:
         A benchmark and an arm are called by their name, a metric or parameter `npb.class`, and a
         level `npb.class=D`. Of a benchmark that is not there nothing else can be said.
         """
-        arms = filter(None, (*(cells.arms or ()), cells.against, options.get("than", "")))
+        arms = filter(None, (*(cells.arms or ()), *cells.against, options.get("than", "")))
         missing = [arm for arm in arms if arm not in self.arms]
         if control := options.get("control"):
             missing += self.missing(Selection.of(control), {})
@@ -335,11 +335,18 @@ def _test(
             where=f"{where}.published",
             allowed=", ".join(values) or "add a row to config/published/claims.csv",
         )
+    cells = Selection.of(entry["cells"])
+    if len(cells.against) > 1 and len(cells.against) != len(cells.arms or ()):
+        raise UserError(
+            f"{len(cells.against)} arms to compare with",
+            where=f"{where}.cells.against",
+            allowed="one for all arms, or as many as `arms` lists",
+        )
     return Test(
         number=number,
         rule=name,
         options=defaults | {key: entry[key] for key in entry if key not in NOT_OPTIONS},
-        cells=Selection.of(entry["cells"]),
+        cells=cells,
         instead_of=entry.get("instead_of", ""),
         waits_for=tuple(entry.get("waits_for", ())),
         system=entry.get("system", ""),

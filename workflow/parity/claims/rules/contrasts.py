@@ -14,8 +14,10 @@ from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from parity.analysis import outcomes
+from parity.analysis.contrast import weighted_sum
 from parity.analysis.decision import METHOD, WITHOUT_CONTROL, Decision, decide, outcome_of
 from parity.analysis.estimate import (
     ALPHA,
@@ -25,10 +27,11 @@ from parity.analysis.estimate import (
     rank_estimate,
     rank_interval,
 )
+from parity.analysis.evidence import sample
 from parity.analysis.sequential import Levels
 from parity.claims import terms
 from parity.claims.cells import AT_ONE_LOOK, BothLevels, Cell, Scope
-from parity.claims.finding import Finding, about, too_few, untested
+from parity.claims.finding import JOINED, Finding, about, too_few, untested
 from parity.claims.rules import Find, Options, Rule
 from parity.core import wording
 from parity.core.wording import RATIO
@@ -44,6 +47,7 @@ class Question(NamedTuple):
         effects: logs of ratios, or differences in `unit`; at least two.
         of_pair: the same of the A/A pair.
         what: what its numbers are, where that is not the arm over the other.
+        sides: what it calls its arms and the others, where it is of several.
     """
 
     cells: tuple[Cell, ...]
@@ -52,6 +56,7 @@ class Question(NamedTuple):
     unit: str = RATIO
     levels: BothLevels = AT_ONE_LOOK
     what: str = ""
+    sides: tuple[str, str] = ("", "")
 
     @property
     def is_ratio(self) -> bool:
@@ -70,6 +75,8 @@ class Question(NamedTuple):
         """The finding about its cells, with the A/A pair at the same margin."""
         few, levels = len(self.of_pair) < 2, self.levels[1]
         control = WITHOUT_CONTROL if few else decide(self.of_pair, margin, self.is_ratio, levels)
+        if any(self.sides):
+            facts |= dict(zip(("arm", "against"), self.sides, strict=True))
         return about(self.cells, decision, control=control, unit=self.unit, **facts)
 
 
@@ -81,8 +88,11 @@ def _of_cell(cell: Cell, ratio: bool = True) -> Question | Finding:
     if cell.blocks < 2:
         return too_few([cell], cell.blocks)
     of_arm, of_pair = (cell.effects(ratio, control) for control in (False, True))
-    unit = "" if cell.unit == "1" else cell.unit
-    return Question((cell,), of_arm, of_pair, RATIO if ratio else unit, cell.levels)
+    return Question((cell,), of_arm, of_pair, RATIO if ratio else _unit(cell), cell.levels)
+
+
+def _unit(cell: Cell) -> str:
+    return "" if cell.unit == "1" else cell.unit
 
 
 def ratios(options: Options, scope: Scope) -> Asked:
@@ -114,6 +124,32 @@ def shares(options: Options, scope: Scope) -> Asked:
             effects = percent * asked.effects, percent * asked.of_pair
             what = f"node of {memory / 1024:.1f} GiB: "
             yield Question(asked.cells, *effects, "% of node", asked.levels, what)
+
+
+def pooled(options: Options, scope: Scope) -> Asked:
+    """The mean difference of all arms from what each is held against, case by case.
+
+    For arms that are one thing to a claim, such as the containers with fewer shares, and for
+    counts, of which a ratio says nothing where a block has none.
+    """
+    in_order = sorted(() if scope.absent else scope.cells, key=lambda cell: cell.case)
+    for _, group in groupby(in_order, key=lambda cell: cell.case):
+        cells = tuple(group)
+        own, of_pair = (_mean_effects(cells, control) for control in (False, True))
+        arms, against = (
+            JOINED.join(dict.fromkeys(getattr(cell, side) for cell in cells))
+            for side in ("arm", "against")
+        )
+        if len(own) < 2:
+            yield replace(too_few(cells, len(own)), arm=arms, against=against)
+        else:
+            yield Question(cells, own, of_pair, _unit(cells[0]), sides=(arms, against))
+
+
+def _mean_effects(cells: tuple[Cell, ...], control: bool) -> np.ndarray:
+    """Independent means over cells of the differences within blocks."""
+    each = [(1 / len(cells), cell.evidence(False, control).by_block) for cell in cells]
+    return sample(weighted_sum(each), cells[0].engine.dataset.places).effects
 
 
 def every_pair(options: Options, scope: Scope) -> Asked:
@@ -251,7 +287,7 @@ def _amount(expected: Bounds, bound: float) -> tuple[str, str]:
 
 
 def directed(asked: Question, more: bool, smallest: float) -> Finding:
-    """One-sided paired t test of the log ratio, with a smallest effect that counts.
+    """One-sided paired t test, with a smallest effect that counts.
 
     Supported if the effect has the expected sign (p < 0.05) and its estimate is beyond the
     smallest effect; contradicted if it goes the other way likewise, or is equivalent to
@@ -261,9 +297,17 @@ def directed(asked: Question, more: bool, smallest: float) -> Finding:
 
     Args:
         more: whether a ratio above one is expected.
-        smallest: the smallest effect that counts, as a fraction.
+        smallest: the smallest effect that counts, as a fraction or in the unit.
     """
     return _one_sided(asked, more, smallest, 0.0, _direction)
+
+
+def ranked(asked: Question, more: bool, smallest: float) -> Finding:
+    """As `directed`, by the exact signed-rank test and its centre alone (Hodges & Lehmann 1963).
+
+    For counts of what comes in bursts: their mean is the few blocks that had most.
+    """
+    return _one_sided(asked, more, smallest, 0.0, _direction, by_ranks_alone=True)
 
 
 def at_least(asked: Question, more: bool, least: float) -> Finding:
@@ -276,22 +320,40 @@ def at_least(asked: Question, more: bool, least: float) -> Finding:
     return _one_sided(asked, more, least, math.log1p(least), _amount)
 
 
-def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way) -> Finding:
+def _one_sided(
+    asked: Question,
+    more: bool,
+    size: float,
+    beyond: float,
+    way: Way,
+    by_ranks_alone: bool = False,
+) -> Finding:
     """A test that the effect lies beyond a bound.
 
     Either way to contradict implies that it is below that of the size: that is its p.
     """
-    (own, at_pair), bound = asked.levels, math.log1p(size)
+    (own, at_pair), bound = asked.levels, asked.bound(size)
     expected = asked.effects if more else -asked.effects
     decision, mean = asked.decide(size), mean_of(expected)
-    p = own.adjusted(mean.p_above(beyond))
-    (verdict, words), (by_ranks, _) = (way(ends, bound) for ends in bounds(expected, own))
+    p, against = own.adjusted(mean.p_above(beyond)), own.adjusted(mean.p_below(bound))
+    (verdict, words), (by_ranks, robust_words) = (
+        way(ends, bound) for ends in bounds(expected, own)
+    )
+    if by_ranks_alone:
+        verdict, words = by_ranks, robust_words
+        decision = replace(
+            decision,
+            estimate=decision.robust_estimate,
+            interval95=decision.robust_interval95,
+            interval90=decision.robust_interval90,
+        )
+        p, against = _p_of_ranks(expected - beyond), _p_of_ranks(bound - expected)
     finding = asked.finding(
         # Its smallest margin is that of another question.
         replace(decision, smallest_margin=math.nan),
         size,
         p_value=p,
-        p_against=own.adjusted(mean.p_below(bound)),
+        p_against=against,
         strain=p / ALPHA,
         says_same=words in (NOTHING, TOO_LITTLE),
     )
@@ -301,11 +363,20 @@ def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way
         # The A/A pair shows the same: it gates as one that differs from itself.
         control = replace(finding.control, by_t=outcomes.DIFFERENT)
         finding = replace(finding, control=control)
-    ends, name = decision.interval95, "ratio"
+    ends, name = decision.interval95, "ratio" if asked.is_ratio else "difference"
     if beyond:
         ends, name = decision.interval90, "90 % interval"
-    reason = f"{asked.what}{name} {wording.interval(*ends)} {words} {wording.margin(size)}"
+    shown, size_shown = wording.interval(*ends, asked.unit), wording.margin(size, asked.unit)
+    reason = f"{asked.what}{name} {shown} {words} {size_shown}"
     return finding.agreed(verdict, by_ranks, reason)
+
+
+def _p_of_ranks(effects: np.ndarray) -> float:
+    """Exact one-sided p of the signed-rank test that the centre is above nothing."""
+    if not effects.any():
+        return 1.0
+    signs = stats.PermutationMethod(n_resamples=9999, rng=0)
+    return float(stats.wilcoxon(effects, alternative="greater", method=signs).pvalue)
 
 
 def row(contrasts: Callable[[Options, Scope], Asked], test: Callable[..., Finding]) -> Find:
@@ -313,9 +384,9 @@ def row(contrasts: Callable[[Options, Scope], Asked], test: Callable[..., Findin
 
     def find(options: Options, scope: Scope) -> list[Finding]:
         percent = {name: number for name, number in options.items() if name.endswith("_percent")}
-        [size] = [options["margin"]] if "margin" in options else percent.values()
-        in_unit = "margin" in options or contrasts is shares
-        numbers = [size if in_unit else size / 100]
+        of_unit = [options[name] for name in ("margin", "smallest_effect") if name in options]
+        [size] = of_unit or percent.values()
+        numbers = [size if of_unit or contrasts is shares else size / 100]
         if "expect" in options:
             numbers = [options["expect"] == MORE, *numbers]
         return [
@@ -336,5 +407,6 @@ RULES = (
     Rule("non-inferiority", row(ratios, below), **SAMENESS),
     Rule("share-of-node", row(shares, below), 2, **SAMENESS),
     Rule("direction", row(ratios, directed), 2, **DIFFERENCE),
+    Rule("mean-direction", row(pooled, ranked), one_sided=True),
     Rule("minimum-effect", row(ratios, at_least), **DIFFERENCE),
 )  # fmt: skip

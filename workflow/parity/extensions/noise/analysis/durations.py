@@ -20,6 +20,7 @@ from parity.analysis import methods
 from parity.analysis.methods import NO_INTERVAL, percentile_interval, resampled
 
 SECONDS = 30
+MILLISECOND_NS = (500_000, 2_000_000)
 # Whose events they are: block and number within its run.
 Key = tuple[str, int]
 
@@ -61,6 +62,14 @@ def parts_of(seconds: float) -> int:
 def joined(windows: Sequence[Window]) -> NDArray[np.int64]:
     """The lengths of all events, ns."""
     return np.concatenate([np.empty(0, np.int64), *(window.lengths for window in windows)])
+
+
+def millisecond_rate(run: Sequence[Window]) -> float:
+    """Events of about a millisecond in each second of a run: of 0.5 to 2 ms, both ends included."""
+    lengths = joined(run)
+    low, high = MILLISECOND_NS
+    of_band = np.count_nonzero((lengths >= low) & (lengths <= high))
+    return float(1e9 * of_band / sum(window.duration for window in run))
 
 
 def ranks_of_interval(

@@ -20,6 +20,7 @@ from parity.records.events import LOOKED, PERIOD, QUOTA
 
 # What the events of one run give, with its unit; less is better.
 RETURN_LEVEL, SLOWDOWN = ("duration_return_level", "s"), ("slowdown", "1")
+MILLISECOND = ("millisecond_detours_per_second", "1/s")
 # Programs of so many ranks are simulated for each run by itself, too, for claims to compare.
 RANKS_OF_RUNS = replay.RANKS[::5]
 VALUES = schema.tables_beside(__file__)
@@ -114,6 +115,8 @@ def _of_runs(case: _Recorded, arms: Iterable[str]) -> Iterator[dict[str, Any]]:
     for arm in (arm for arm in arms if case.blocks(arm)):
         runs = {block: case.windows(arm, block) for block in case.blocks(arm)}
         for block, run in runs.items():
+            rate = durations.millisecond_rate(run)
+            yield case.value(case.case, arm, block, MILLISECOND, rate)
             if (level := durations.level_of(run)) is not None:
                 yield case.value(case.case, arm, block, RETURN_LEVEL, level)
         for step in replay.STEPS:

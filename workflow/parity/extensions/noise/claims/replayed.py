@@ -21,6 +21,7 @@ from parity.benchmarks.model import Benchmark
 from parity.claims.cells import JudgingData
 from parity.extensions.noise.analysis.replay import STEPS
 from parity.extensions.noise.analysis.study import (
+    MILLISECOND,
     RANKS_OF_RUNS,
     RETURN_LEVEL,
     SLOWDOWN,
@@ -40,10 +41,10 @@ def with_replays(known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
     made = dict(known)
     for name, benchmark in known.items():
         if benchmark.has_events:
-            level, slowdown = (
-                Quantity(metric, metric, u) for metric, u in (RETURN_LEVEL, SLOWDOWN)
+            *own, slowdown = (
+                Quantity(metric, metric, u) for metric, u in (RETURN_LEVEL, MILLISECOND, SLOWDOWN)
             )
-            made[name] = _like(benchmark, metrics=(*benchmark.metrics, level))
+            made[name] = _like(benchmark, metrics=(*benchmark.metrics, *own))
             parameters = {**benchmark.parameters, "ranks": _RANKS, "step_seconds": _STEPS}
             replayed = {"name": f"{name}-replay", "metrics": (slowdown,), "parameters": parameters}
             made[f"{name}-replay"] = _like(benchmark, **replayed)
