@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+import pytest
 import synthetic
 from plans import changed
 
@@ -43,6 +45,41 @@ def test_equivalence_needs_that_the_extra_work_was_seen(tmp_path) -> None:
     blind = _outcomes(_view(tmp_path / "blind", 1.0))
     assert blind[PLUS] == {(outcomes.INCONCLUSIVE, ASSAY)}
     assert blind["docker"] == {(outcomes.INCONCLUSIVE, ASSAY)}
+
+
+# By a program's name: what it prints as its rate and the seconds that it takes, where there is so
+# many times the work and the run scatters by so much.
+PROGRAMS = {
+    "measures": lambda work, scatter: (20 * scatter, work / scatter),
+    "prints one number": lambda work, scatter: (20.0, work / scatter),
+    "prints one number and does nothing": lambda work, scatter: (20.0, 1 / scatter),
+    "makes numbers up and does nothing": lambda work, scatter: (20 * scatter, 1 / scatter),
+    "says nothing of its time": lambda work, scatter: (20 * scatter, None),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_rate_says_the_same_only_where_the_extra_work_shows_in_time(program, tmp_path) -> None:
+    case, blocks = "likwid-copy", 20
+    plan = synthetic.spack_plan("rates", (case,), blocks, {PLUS: "native"})
+    work, random = 1.1, np.random.default_rng(1)
+    iterations = {"iterations": 100}
+    cases = [{"case": case, "benchmark": "likwid", "parameters": iterations, "margin": 0.02,
+              "primary": ["bandwidth"]}]  # fmt: skip
+    more = {case: {"iterations": 110}}
+    control = {"arm": PLUS, "work_percent": 10, "parameters": more}
+    plan = changed(plan, cases=cases, positive_control=control)
+    rows = synthetic.records(plan)
+    for run, metric in zip(rows["runs"], rows["metrics"], strict=True):
+        amount = work if run["arm"] == PLUS else 1.0
+        printed, run["wall_seconds"] = PROGRAMS[program](amount, random.normal(1, 0.003))
+        metric["value"] = printed / amount
+    seen = _outcomes(synthetic.view(tmp_path / "live/rates-synthetic", plan, rows))
+    if program == "measures":
+        assert seen[PLUS] == {(outcomes.DIFFERENT, "")}
+        assert seen["docker"] == {(outcomes.EQUIVALENT, "")}
+    else:
+        assert seen["docker"] == {(outcomes.INCONCLUSIVE, ASSAY)}
 
 
 def test_it_is_no_arm_of_the_crossing_and_none_of_those_that_are_counted(tmp_path) -> None:
