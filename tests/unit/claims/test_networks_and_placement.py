@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 import yaml
 
+from parity.claims.cells import JudgingData
 from parity.claims.register import load_register
+from parity.claims.sums import summed
 
 CONFIG = Path(__file__).parents[3] / "config"
 CLAIMS = {
@@ -32,8 +34,9 @@ def cases_of(test: dict[str, Any]) -> list[dict[str, Any]]:
     wanted |= cells.get("levels", {})
     for name in ("along", "factor"):
         if isinstance(test.get(name), str):
-            flat = np.ravel([np.ravel(each) for each in test.get("order", test.get("levels", []))])
-            wanted.setdefault(test[name], [str(level) for level in flat])
+            groups = test.get("order", test.get("levels", []))
+            flat = [str(level) for group in groups for level in np.ravel(group)]
+            wanted.setdefault(test[name], flat)
     longest = max((len(wanted[name]) for name in TOGETHER if name in wanted), default=1)
     grown = [n for n in TOGETHER if n in wanted and len(wanted[n]) == longest > 1]
     alone = {name: levels for name, levels in wanted.items() if name not in grown}
@@ -88,7 +91,13 @@ def _cost(test: dict[str, Any], parameters: dict[str, Any], expected: bool, clai
     if rule == "rank":
         first = str(parameters[test["along"]]) in test["order"][0]
         return 1.5 if first == expected else 1.2
-    if rule in ("direction", "minimum-effect"):
+    if rule == "counts":
+        level = str(parameters[test["along"]])
+        [place] = [n for n, group in enumerate(test["order"]) if level in np.ravel(group)]
+        return 100.0 ** (-place if expected else place)
+    if rule == "change" and parameters[test["factor"]] != str(test["levels"][1]):
+        return 1.0
+    if rule in ("direction", "minimum-effect", "change"):
         dearer = (test["expect"] == "costs-more") == expected
         return more if dearer else 1 / more
     if rule == "magnitude":
@@ -106,3 +115,26 @@ def test_each_test_holds_for_what_it_expects_and_not_for_the_opposite(name, numb
     held, failed = (judged(name, number, expected) for expected in (True, False))
     assert held.verdict in ("supported", "holds-in-part", "order-ok"), held.reason
     assert failed.verdict in ("contradicted", "differs", "inconclusive"), failed.reason
+
+
+@pytest.mark.parametrize(
+    ("metric", "told", "expected"),
+    [
+        ("link_bytes_per_gigabyte", "link_and_bridge_bytes_per_gigabyte", 1.0 + 2 * (100 + 50)),
+        ("application", "whole", 1.0),  # whose runs tell no time in MPI beside it
+        ("time", "whole", None),
+    ],
+)
+def test_a_sum_is_of_what_each_run_recorded(metric, told, expected: float | None) -> None:
+    values = {("spin", arm): [1.0] * 6 for arm in data.ARMS}
+    measured, analysis = data.dataset(values, metric=metric)
+    bridged = '{"usage_seconds": "1", "usage_received.parity-servers": "100", '
+    bridged += '"usage_sent.parity-servers": "50", "usage_sent.veth1": "7"}'
+    evidence = measured.runs["arm"].map(lambda arm: bridged if arm == "box" else "{}")
+    runs = measured.runs.assign(evidence=evidence, parameters='{"gigabytes": "0.5"}')
+    made = summed(JudgingData(dataclasses.replace(measured, runs=runs), analysis))
+    numbers = made.engine.by_case.get(("spin", told))
+    assert (numbers is None) == (expected is None)
+    if numbers:
+        assert set(numbers.of("box").values()) == {expected}
+        assert set(numbers.of("crate").values()) == {1.0}

@@ -6,22 +6,18 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-import parity.claims
-from parity.analysis import analysis, outcomes
+from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.contrast import Contrast, Engine, Evidence, over
-from parity.analysis.dataset import load
 from parity.analysis.decision import NONE
 from parity.analysis.evidence import Numbers, half_width, sample
 from parity.analysis.sequential import ONE_LOOK, Levels, strictest
 from parity.claims.published import Published
-from parity.core.package import extensions_with
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
 from parity.runtimes import every_arm
@@ -403,11 +399,3 @@ def _arm_missing(data: JudgingData, case: str, arm: str, base: str) -> str:
         if reason := data.not_run(case, side):
             return reason
     return ""
-
-
-def load_judged(folder: Path) -> JudgingData:
-    """A dataset and its analysis, with the cases and numbers that extensions make of them."""
-    data = JudgingData(load(folder), analysis.read(folder / "analysis"))
-    for extended in extensions_with(parity.claims, "EXTENDED"):
-        data = extended(data, folder)
-    return data

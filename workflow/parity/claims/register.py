@@ -19,6 +19,7 @@ from parity.benchmarks.model import Benchmark, placed_metrics
 from parity.claims.cells import Selection
 from parity.claims.published import Published, load_published
 from parity.claims.rules import rules
+from parity.claims.sums import with_sums
 from parity.core.documents import canonical
 from parity.core.errors import UserError, shown
 from parity.core.package import extensions_with
@@ -215,7 +216,7 @@ def declared(plans: Iterable[Plan] = ()) -> Declared:
                 for parameter in sorted({key for case in cases for key in case})
             }
             known[name] = type("Derived", (type(own),), {"parameters": levels})()
-    for add in extensions_with(parity.claims, "DECLARED"):
+    for add in (with_sums, *extensions_with(parity.claims, "DECLARED")):
         known = add(known)
     return Declared(known, every_arm())
 

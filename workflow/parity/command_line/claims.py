@@ -8,8 +8,8 @@ from pathlib import Path
 
 from parity.claims import registration
 from parity.claims import verdicts as documents
-from parity.claims.cells import load_judged
 from parity.claims.register import Register, declared, load_register, load_users_claims
+from parity.claims.sums import load_judged
 from parity.plan.plan import read_plan
 from parity.records.dataset import archived, refuse_copies
 

@@ -38,6 +38,12 @@ WORDS = {
     terms.INCONCLUSIVE: "the order is open",
 }
 Centre = Callable[..., np.ndarray]
+# Of reference and arm at the first level, then at the second.
+Weights = tuple[float, float, float, float]
+INTERACTION: Weights = (1, -1, -1, 1)
+MAIN: Weights = (-0.5, -0.5, 0.5, 0.5)
+CHANGE: Weights = (0, -1, 0, 1)
+WHAT = {INTERACTION: "interaction: ", MAIN: "effect of {0}: ", CHANGE: "{0} {2} over {1}: "}
 
 
 def series(scope: Scope, along: str) -> list[Series | Finding]:
@@ -158,45 +164,59 @@ def _interaction(options: Options, scope: Scope) -> list[Finding]:
     sign beyond the smallest one that counts, as in `direction`.
     """
     margin, smallest = options["margin_percent"] / 100, options["smallest_effect_percent"] / 100
+    found = []
+    for interaction, effect in zip(
+        crossed(options, scope, INTERACTION), crossed(options, scope, MAIN), strict=True
+    ):
+        if isinstance(interaction, Finding) or isinstance(effect, Finding):
+            found += [each for each in (interaction, effect) if isinstance(each, Finding)]
+            continue
+        of_factor = directed(effect, options["expect"] == SECOND, smallest)
+        found += [
+            same(interaction, margin),
+            replace(of_factor, metric=f"{of_factor.metric} (factor)"),
+        ]
+    return list(dict.fromkeys(found))
+
+
+def crossed(options: Options, scope: Scope, weights: Weights) -> Asked:
+    """A weighted sum of arm and reference at two levels of a factor, for each arm.
+
+    Over what holds both at both. The A/A pair's is always its interaction: it has no factor's
+    effect that would say anything.
+    """
     factor, levels = options["factor"], [str(level) for level in options["levels"]]
     grouped: dict[tuple[Any, ...], dict[str, Cell]] = {}
     for cell in scope.cells:
         rest = {k: str(v) for k, v in cell.parameters.items() if k != factor}
         level = str(cell.parameters.get(factor))
         grouped.setdefault((cell.arm, *sorted(rest.items())), {})[level] = cell
-    found = []
     for cells in grouped.values():
         first = next(iter(cells.values()))
         if missing := [level for level in levels if level not in cells]:
             lacks = f"{first.benchmark} with {factor} {listed(missing)}"
-            found.append(untested(first, f"the dataset holds no case of {lacks}"))
+            yield untested(first, f"the dataset holds no case of {lacks}")
             continue
         both = Series(factor, tuple(cells[level] for level in levels))
-        interaction, main = _crossed(both, first.arm, first.against)
-        if len(main) < 2:
-            reason = f"too few blocks that hold both arms at both levels: {len(main)} of 2"
-            found.append(too_few(both.cells, len(main), reason=reason))
+        own = _weighted(both, first.arm, first.against, weights)
+        if len(own) < 2:
+            reason = f"too few blocks that hold both arms at both levels: {len(own)} of 2"
+            yield too_few(both.cells, len(own), reason=reason)
             continue
-        of_pair, _ = _crossed(both, *first.pair[::-1])
-        same_at_both = Question(both.cells, interaction, of_pair, what="interaction: ")
-        effect = Question(both.cells, main, of_pair, what=f"effect of {factor}: ")
-        of_factor = directed(effect, options["expect"] == SECOND, smallest)
-        found += [
-            same(same_at_both, margin),
-            replace(of_factor, metric=f"{of_factor.metric} (factor)"),
-        ]
-    return list(dict.fromkeys(found))
+        of_pair = _weighted(both, *first.pair[::-1], INTERACTION)
+        yield Question(both.cells, own, of_pair, what=WHAT[weights].format(factor, *levels))
 
 
-def _crossed(both: Series, arm: str, against: str) -> list[np.ndarray]:
-    """Interaction, and effect of the factor, over what holds both arms at both levels."""
+def _weighted(both: Series, arm: str, against: str, weights: Weights) -> np.ndarray:
     costs = [
         cell.numbered(cell.numbers.costs(side)) for cell in both.cells for side in (against, arm)
     ]
-    return [
-        both.independent(weighted_sum(zip(weights, costs, strict=True)))
-        for weights in ((1, -1, -1, 1), (-0.5, -0.5, 0.5, 0.5))
-    ]
+    return both.independent(weighted_sum(zip(weights, costs, strict=True)))
+
+
+def changes(options: Options, scope: Scope) -> Asked:
+    """What an arm costs at the second level of a factor over what it costs at the first."""
+    return crossed(options, scope, CHANGE)
 
 
 def _rank(options: Options, scope: Scope) -> list[Finding]:
@@ -321,6 +341,7 @@ def resampled_tau(table: np.ndarray, places: np.ndarray, centre: Centre) -> np.n
 RULES = (
     Rule("slope", row(slopes, same), 2, proves_sameness=True),
     Rule("trend", _trend, 3, one_sided=True),
+    Rule("change", row(changes, directed), one_sided=True),
     Rule("interaction", _interaction, 2, one_sided=True, proves_sameness=True),
     Rule("rank", _rank, 4),
 )

@@ -1,11 +1,14 @@
-"""Something happens, does not, or is refused."""
+"""Something happens, does not, or is refused; or happens more often here than there."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
+from statistics import median
 from typing import Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
@@ -13,10 +16,10 @@ from parity.analysis import outcomes
 from parity.analysis.decision import FEW, FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision
 from parity.analysis.estimate import ALPHA
 from parity.claims import terms
-from parity.claims.cells import Cell, Scope, Selection, resolve
+from parity.claims.cells import Cell, Scope, Selection, alike, resolve
 from parity.claims.finding import Finding, about, too_few, untested
 from parity.claims.rules import Options, Rule
-from parity.core.wording import counted, number
+from parity.core.wording import counted, listed, number
 
 STARTED = ("ran", "parsed", "valid")
 UNSTARTED = ("not-started", "exit-status", "limit-refused")
@@ -129,4 +132,48 @@ def runs_needed(limit: float) -> int:
     return math.floor(math.log(ALPHA) / math.log(limit)) + 1
 
 
-RULES = (Rule("exists", _exists, 2, compares=False),)
+def _counts(options: Options, scope: Scope) -> list[Finding]:
+    """Counts that are larger in each group of levels than in the next, in every run.
+
+    Supported if the smallest of a level is more than so many `times` the largest of each level of
+    the group after it, contradicted if the largest is not more than so many times the smallest.
+    Nothing is compared between arms, and of what is counted exactly no interval is needed.
+    """
+    along, times = options["along"], options["times"]
+    groups = [list(map(str, np.ravel(group))) for group in options["order"]]
+    found, named = list[Finding](), [level for group in groups for level in group]
+    for cells in alike(scope.cells, along):
+        by_level = {str(cell.parameters.get(along)): cell.values(cell.arm) for cell in cells}
+        if missing := [level for level in named if level not in by_level]:
+            lacks = f"{cells[0].benchmark} with {along} {listed(missing)}"
+            found.append(untested(cells[0], f"the dataset holds no case of {lacks}"))
+            continue
+        runs = min(len(by_level[level]) for level in named)
+        if runs < FEWEST_FOR_A_DIFFERENCE:
+            found.append(too_few(cells, runs, FEWEST_FOR_A_DIFFERENCE))
+            continue
+        pairs = [
+            (by_level[more], by_level[less])
+            for group, after in pairwise(groups)
+            for more in group
+            for less in after
+        ]
+        least = min(_times(min(more), max(less)) for more, less in pairs)
+        most = min(_times(max(more), min(less)) for more, less in pairs)
+        told = ", ".join(f"{level} {median(by_level[level]):,.0f}" for level in named)
+        finite = least if math.isfinite(least) else math.nan
+        finding = about(cells, Decision(runs, finite, margin=times), against="", unit="times")
+        verdict = terms.SUPPORTED if least > times else terms.INCONCLUSIVE
+        verdict = terms.CONTRADICTED if most <= times else verdict
+        found.append(finding.ended(verdict, f"{told}, in {counted(runs, 'run')} each"))
+    return found
+
+
+def _times(more: float, less: float) -> float:
+    return more / less if less else math.inf if more else 0.0
+
+
+RULES = (
+    Rule("exists", _exists, 2, compares=False),
+    Rule("counts", _counts, compares=False),
+)
