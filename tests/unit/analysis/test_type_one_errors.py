@@ -210,7 +210,7 @@ def _objection(
         planned_in={("spin", "box"): begun | {"later"}, ("spin", "bare"): begun | {"later"}},
         begun={"spin": begun},
         stopped={("spin", "bare"): {"later"}},
-        too_slow={(block, "spin", "box") for block in slow},
+        too_slow={("spin", "box"): set(slow)},
     )
     by_arm = {"box": {**dict.fromkeys(kept, 1.0), **zeros}, "bare": dict.fromkeys(begun, 1.0)}
     return objection_to_losses(dataset, Numbers(by_arm=by_arm), "spin", ("box", "bare"), ratio)

@@ -21,7 +21,7 @@ from parity.plan.looks import is_stopped
 from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.plan.system import SystemKind, kind_of
 from parity.records import schema
-from parity.records.dataset import CHECKSUMS, block_records, broken_files
+from parity.records.dataset import CHECKSUMS, broken_files, scale_labels
 from parity.records.timed import recorded_sizes
 
 SAME = "same"
@@ -110,8 +110,7 @@ class Dataset:
     @cached_property
     def planned_in(self) -> dict[tuple[str, str], set[str]]:
         """The blocks in which the plan runs a case in an arm."""
-        runs = ((block.name, run) for block in self.plan.blocks for run in block.runs)
-        return _sets(((run.case, run.arm), block) for block, run in runs)
+        return _blocks(self.planned, "case", "arm")
 
     @cached_property
     def margins(self) -> dict[tuple[str, str], float | None]:
@@ -121,10 +120,8 @@ class Dataset:
     @cached_property
     def stopped(self) -> dict[tuple[str, str], set[str]]:
         """The blocks in which a case was not measured any more in an arm."""
-        rows = self.runs[self.runs["reason"].map(is_stopped)]
-        return _sets(
-            ((case, arm), block) for case, arm, block in tables.tuples(rows, "case", "arm", "block")
-        )
+        reasons = filter(is_stopped, self.runs["reason"].unique())
+        return _blocks(self.runs[self.runs["reason"].isin(list(reasons))], "case", "arm")
 
     def levels(self, case: str, arm: str) -> Levels:
         """At which levels an arm is decided in a case: those of the last look at its blocks."""
@@ -151,10 +148,13 @@ class Dataset:
         return final
 
     @cached_property
-    def _digests(self) -> dict[tuple[str, str, str], tuple[str, str]]:
-        """What each run that counts says of its binary, by block, case and arm."""
-        columns = ("block", "case", "arm", "binary_sha256", "closure_sha256")
-        return {row[:3]: row[3:] for row in tables.tuples(self.final_runs, *columns)}
+    def _digests(self) -> dict[Any, dict[str, Digests]]:
+        """What each run that counts says of its binary, by case and arm, and by block."""
+        columns = ("block", "binary_sha256", "closure_sha256")
+        return {
+            key: {row[0]: row[1:] for row in tables.tuples(rows, *columns)}
+            for key, rows in self.final_runs.groupby(["case", "arm"])
+        }
 
     def identity(self, cases: Iterable[str], arms: tuple[str, str], blocks: Iterable[str]) -> str:
         """The worst that these blocks say about the binaries of two arms in these cases.
@@ -163,11 +163,10 @@ class Dataset:
         """
         asked = (arms, tuple(cases), tuple(blocks))
         if asked not in self._identities:
-            (one, other), cases, blocks = asked
-            said = self._digests
-            self._identities[asked] = identity(
-                [(said[b, case, one], said[b, case, other]) for case in cases for b in blocks]
-            )
+            _, cases, blocks = asked
+            sides = [[self._digests.get((case, arm), {}) for arm in arms] for case in cases]
+            said = {(arm[block], base[block]) for arm, base in sides for block in blocks}
+            self._identities[asked] = identity(list(said))
         return self._identities[asked]
 
     @cached_property
@@ -183,9 +182,13 @@ class Dataset:
     def places(self) -> dict[str, Place]:
         """Where and when each block of the plan ran."""
         nodes: dict[str, dict[str, str]] = {block.name: {} for block in self.plan.blocks}
-        for block, node, fact, value in tables.tuples(self.nodes, "block", "node", "fact", "value"):
-            said = nodes.get(block, {}).setdefault(node, "")
-            nodes.setdefault(block, {})[node] = value if fact == "boot_id" else said
+        for block, node in tables.tuples(
+            self.nodes.drop_duplicates(["block", "node"]), "block", "node"
+        ):
+            nodes.setdefault(block, {})[node] = ""
+        booted = self.nodes[self.nodes["fact"] == "boot_id"]
+        for block, node, boot in tables.tuples(booted, "block", "node", "value"):
+            nodes[block][node] = boot
         begun = self.runs[self.runs["started"] != ""]
         first, sessions = begun.groupby("block")["started"].min().to_dict(), _sessions(begun)
         return {
@@ -200,13 +203,12 @@ class Dataset:
     @cached_property
     def begun(self) -> dict[str, set[str]]:
         """The blocks in which a run of a case was started, by case."""
-        return _sets(tables.tuples(self.runs[self.runs["attempt"] > 0], "case", "block"))
+        return _blocks(self.runs[self.runs["attempt"] > 0], "case")
 
     @cached_property
-    def too_slow(self) -> set[tuple[str, str, str]]:
-        """Block, case and arm of each run of which an attempt came to its time limit."""
-        slow = self.runs[self.runs["reason"] == "timeout"]
-        return set(tables.tuples(slow, "block", "case", "arm"))
+    def too_slow(self) -> dict[tuple[str, str], set[str]]:
+        """The blocks in which an attempt of a case in an arm came to its time limit."""
+        return _blocks(self.runs[self.runs["reason"] == "timeout"], "case", "arm")
 
     def shortage(self, case: str, arms: Collection[str]) -> str:
         """The commonest reason why a run of these arms does not count; empty if all do."""
@@ -236,12 +238,10 @@ class Dataset:
         }
 
 
-def _sets(pairs: Iterable[tuple[Any, ...]]) -> dict[Any, set[str]]:
-    """The second of pairs by the first."""
-    found: dict[Any, set[str]] = {}
-    for key, value in pairs:
-        found.setdefault(key, set()).add(value)
-    return found
+def _blocks(rows: pd.DataFrame, *columns: str) -> dict[Any, set[str]]:
+    """The blocks of rows by one column, or by several."""
+    grouped = rows.groupby(list(columns) if len(columns) > 1 else columns[0])
+    return {key: set(blocks.unique()) for key, blocks in grouped["block"]}
 
 
 def _sessions(begun: pd.DataFrame) -> dict[str, int]:
@@ -272,11 +272,7 @@ def load(folder: Path, whole: bool = True) -> Dataset:
             tables.of_records(table, folder / "records", table in asked)
             for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)
         )
-        labels = {
-            session.start.scale_label
-            for block in block_records(folder)
-            for session in block.sessions
-        }
+        labels = scale_labels(folder)
     except (OSError, ValueError) as error:
         raise UserError(
             f"the dataset cannot be read: {error}",
@@ -287,8 +283,9 @@ def load(folder: Path, whole: bool = True) -> Dataset:
     name = "/".join(folder.parts[-2:])
     metrics = shown_in_time(plan, runs, metrics)
     dataset = Dataset(name, plan, digest, kind, runs, metrics, nodes, images)
-    recorded, planned = (set(tables.tuples(t, "block", "run")) for t in (runs, dataset.planned))
-    if unknown := sorted(recorded - planned):
+    recorded = runs[["block", "run"]].drop_duplicates()
+    found = recorded.merge(dataset.planned, "left", ["block", "run"], indicator="in")
+    if unknown := sorted(tables.tuples(found[found["in"] == "left_only"], "block", "run")):
         raise UserError(
             f"{len(unknown)} runs are in the records and not in the plan, first {unknown[0]}",
             where=str(folder),

@@ -36,25 +36,19 @@ def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) 
     absent = NOT_RUN if dataset.plan.minutes is None else OUT_OF_TIME
     runs["reason"] = runs["reason"].where(runs["stage"].notna(), absent)
     runs["stage"] = runs["stage"].fillna("planned")
-    rows = tables.tuples(exclusions, "block", "run", "reason")
-    excluded = {(block, run): f"excluded: {reason}" for block, run, reason in rows}
-    paired = {
-        (block, case, arm)
-        for case, metric, block, *sides in tables.tuples(
-            pairs, "case", "metric", "block", "arm", "reference"
-        )
-        if (case, metric) in dataset.margins
-        for arm in sides
-    }
-    ends = [
-        (stage, reason)
-        if stage != "valid"
-        else ("analysed", "")
-        if (block, case, arm) in paired
-        else ("valid", excluded.get((block, run), NO_PAIR))
-        for block, run, case, arm, stage, reason in tables.tuples(runs, *runs.columns)
-    ]
-    return runs.assign(stage=[end[0] for end in ends], reason=[end[1] for end in ends])
+    compared = pd.DataFrame(list(dataset.margins), columns=["case", "metric"], dtype=object)
+    planned = pairs[["case", "metric", "block", "arm", "reference"]].merge(compared)
+    cell = ["block", "case", "arm"]
+    sides = [planned[cell], planned[["block", "case", "reference"]].set_axis(cell, axis=1)]
+    paired = pd.concat([side.drop_duplicates() for side in sides]).drop_duplicates()
+    held = runs[cell].merge(paired, "left", cell, indicator="in")["in"] == "both"
+    valid = runs["stage"] == "valid"
+    runs.loc[valid & held, ["stage", "reason"]] = "analysed", ""
+    runs.loc[valid & ~held, "reason"] = NO_PAIR
+    for block, run, why in tables.tuples(exclusions, "block", "run", "reason"):
+        left_out = (runs["block"] == block) & (runs["run"] == run)
+        runs.loc[left_out & valid & ~held, "reason"] = f"excluded: {why}"
+    return runs
 
 
 def ledger(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
@@ -62,12 +56,12 @@ def ledger(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
 
     Attempts are counted beside it: repeating a failed attempt never adds a run.
     """
-    rank = stages["stage"].map(STAGES.index)
+    rank = stages["stage"].map({stage: number for number, stage in enumerate(STAGES)})
     reached = stages[["case", "arm"]].assign(
         **{stage: rank >= number for number, stage in enumerate(STAGES)}
     )
     counts = reached.groupby(["case", "arm"]).sum()
-    attempts = dataset.runs[dataset.runs["attempt"] > 0].astype({"case": object, "arm": object})
+    attempts = dataset.runs.loc[dataset.runs["attempt"] > 0, ["case", "arm"]].astype(object)
     counts["attempts"] = attempts.groupby(["case", "arm"]).size()
     counts = counts.fillna(0).astype(int).reset_index()
     return tables.frame(tables.LEDGER, tables.rows(counts))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from statistics import fmean
 from typing import NamedTuple
 
@@ -114,13 +115,17 @@ def numbers(values: pd.DataFrame) -> dict[tuple[str, str], Numbers]:
         ValueError: a block holds two counted numbers of one arm.
     """
     by_case: dict[tuple[str, str], Numbers] = {}
-    columns = ("case", "metric", "arm", "block", "value", "unit", "better")
-    for case, metric, arm, block, value, unit, better in tables.tuples(values, *columns):
-        of_case = by_case.setdefault((case, metric), Numbers(unit, better))
-        of_arm = of_case.by_arm.setdefault(arm, {})
-        if block in of_arm:
-            raise ValueError(f"two final values: {case}, {metric}, {arm}, {block}")
-        of_arm[block] = value
+    # All of an arm share the names of blocks.
+    codes, names = pd.factorize(values["block"])
+    data = values.assign(block=np.asarray(names, object)[codes])
+    for key, rows in data.groupby(["case", "metric", "arm"], sort=False):
+        case, metric, arm = map(str, key)
+        if (case, metric) not in by_case:
+            by_case[case, metric] = Numbers(*rows.iloc[0][["unit", "better"]])
+        of_arm = dict(zip(rows["block"], rows["value"].tolist(), strict=True))
+        by_case[case, metric].by_arm[arm] = of_arm
+        if len(of_arm) < len(rows):
+            raise ValueError(f"two final values of a block: {case}, {metric}, {arm}")
     return by_case
 
 
@@ -164,12 +169,14 @@ def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
         by_block: the effect of each block.
         places: where and when each block ran; where one is not known, nothing is shared.
     """
-    blocks = sorted(by_block, key=lambda block: (places[block].started if places else "", block))
+    blocks = sorted(by_block)
+    if places:
+        blocks.sort(key=lambda block: places[block].started)
     known: list[Units] = []
-    for shared in ("nodes", "session") if places else ():
+    for shared in (attrgetter("nodes"), attrgetter("session")) if places else ():
         groups: dict[object, list[str]] = {}
         for block in blocks:
-            groups.setdefault(getattr(places[block], shared), []).append(block)
+            groups.setdefault(shared(places[block]), []).append(block)
         together = list(groups.values())
         if "" in groups or not 1 < len(groups) < len(blocks):
             continue
@@ -189,7 +196,9 @@ def half_width(effects: np.ndarray) -> float:
 
 
 def _means(by_block: Mapping[str, float], blocks: list[list[str]]) -> np.ndarray:
-    return np.array([fmean(by_block[block] for block in unit) for unit in blocks], dtype=float)
+    if len(blocks) == len(by_block):
+        return np.array([by_block[block] for (block,) in blocks], dtype=float)
+    return np.array([fmean([by_block[block] for block in unit]) for unit in blocks], dtype=float)
 
 
 def _differ(groups: list[list[float]]) -> bool:
@@ -219,7 +228,7 @@ def objection_to_losses(
     begun -= set().union(*(dataset.stopped.get((case, arm), set()) for arm in arms))
     usable = [of_case.costs(arm) if ratio else of_case.of(arm) for arm in arms]
     lost = [
-        sum(block not in there or (block, case, arm) in dataset.too_slow for block in begun)
+        len(begun.difference(there) | (begun & dataset.too_slow.get((case, arm), set())))
         for arm, there in zip(arms, usable, strict=True)
     ]
     if not any(lost):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -37,13 +38,15 @@ _PLACE = re.compile(r" - at `(key in )?\$?(?P<key>[^`]*)`$")
 
 def canonical(document: Any) -> str:
     """JSON with sorted keys and no spaces to vary: the same document, the same text."""
-    plain = msgspec.to_builtins(document)
-    return json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return _canonical(msgspec.to_builtins(document))
+
+
+_canonical = partial(json.dumps, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def digest_of_json(text: str | bytes) -> str:
     """SHA-256 of a JSON text's content, however it is laid out."""
-    return hashlib.sha256(canonical(json.loads(text)).encode()).hexdigest()
+    return hashlib.sha256(_canonical(json.loads(text)).encode()).hexdigest()
 
 
 def parse_json(text: str | bytes, where: str) -> Any:
@@ -153,8 +156,10 @@ class Format(Generic[D]):
 
     def parse(self, text: str | bytes, where: str) -> D:
         """The document in a text; `where` says in a message which text it is."""
-        if not self.printed:
-            # Read as it is now, without what only messages and older shapes need.
+        # Without what only messages and older shapes need, unless a control character may be there.
+        if not self.printed or (
+            isinstance(text, str) and not ("\\" in text or CONTROL.search(text))
+        ):
             with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 version = msgspec.json.decode(text, type=_Version).version
                 if type(version) is int and version == 1 + len(self.upgrades):

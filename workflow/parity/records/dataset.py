@@ -16,6 +16,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.json import decode as json_decode
 from msgspec.structs import replace
 
 from parity.core.documents import (
@@ -333,6 +335,29 @@ def block_records(dataset: Path) -> Iterator[BlockRecord]:
     path = dataset / "records/blocks.parquet"
     for row in schema.read_rows(schema.BLOCKS, path):
         yield BLOCK.parse(row["record"], f"{path}: {row['block']}")
+
+
+class _Start(Struct):
+    scale_label: str
+
+
+class _Session(Struct):
+    start: _Start
+
+
+class _Sessions(Struct):
+    sessions: tuple[_Session, ...]
+
+
+def scale_labels(dataset: Path) -> set[str]:
+    """What the systems of a dataset call their kind: of its blocks nothing else is read.
+
+    Raises:
+        ValueError: a block does not say it, or the table is of another schema version.
+    """
+    rows = schema.read_rows(schema.BLOCKS, dataset / "records/blocks.parquet")
+    blocks = (json_decode(row["record"], type=_Sessions) for row in rows)
+    return {session.start.scale_label for block in blocks for session in block.sessions}
 
 
 def provenance(dataset: Path) -> Provenance:
