@@ -97,8 +97,8 @@ _NUMBERS_BETWEEN_RANKS = tuple(
 _CHECKED_SECTIONS = 10
 # Sections whose check rank 0 prints, and how it begins when it is passed. Of a single rank
 # it prints that only if it was the one that hpcc had chosen.
-_STREAM_CHECK = r"^(Solution Validates): avg error less than [0-9.e+-]+ on all three arrays$"
-_TABLE_CHECK = r"^(Found) [0-9]+ errors in [0-9]+ locations \(passed\)\.$"
+_STREAM_CHECK = r"(Solution Validates): avg error less than [0-9.e+-]+ on all three arrays$"
+_TABLE_CHECK = r"(Found) [0-9]+ errors in [0-9]+ locations \(passed\)\.$"
 _CHECKS_OF_RANK_0 = {
     **dict.fromkeys(("StarSTREAM", "SingleSTREAM"), _STREAM_CHECK),
     **{f"{mode}RandomAccess": _TABLE_CHECK for mode in ("MPI", "Star", "Single")},
@@ -158,13 +158,13 @@ def read_values(text: str, parameters: Mapping[str, Any]) -> dict[str, float]:
 
 def _sections(text: str) -> Iterator[tuple[str, str]]:
     """The text of each section by its name; one that does not end before the next is none."""
-    name, begin = "", 0
-    for mark in re.finditer(r"^(Begin|End) of (\w+) section\.$", text, re.MULTILINE):
+    name, begin, text = "", 0, f"\n{text}"
+    for mark in re.finditer(r"\n(Begin|End) of (\w+) section\.$", text, re.MULTILINE):
         if mark[1] == "Begin":
             if not name:
                 name, begin = mark[2], mark.end() + 1
         elif mark[2] == name:
-            yield name, text[begin : mark.start()]
+            yield name, text[begin : mark.start() + 1]
             name = ""
 
 
@@ -186,7 +186,7 @@ def _require_passed(text: str, sections: Said, summary: Said) -> None:
     for name, passed in _CHECKS_OF_RANK_0.items():
         section = sections[name]
         here = not name.startswith("Single") or "\nNode selected 0\n" in section
-        times = len(re.findall(passed, section, re.MULTILINE))
+        times = len(_lines(passed, section))
         if times != here or "Failed Validation" in section or "(failed)" in section:
             raise Refused("validation-failed", f"{name} does not say that its result is right")
     errors = _lines(r"Node\(s\) with error (\S+)$", text)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -41,7 +40,7 @@ def canonical(document: Any) -> str:
     return _canonical(msgspec.to_builtins(document))
 
 
-_canonical = partial(json.dumps, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+_canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
 
 
 def digest_of_json(text: str | bytes) -> str:

@@ -140,7 +140,7 @@ def _add_started(
     audited = [
         binary
         for binary in block.session(record.session).start.binaries
-        if (binary.arm, binary.benchmark) == (run.arm, case.benchmark)
+        if binary.arm == run.arm and binary.benchmark == case.benchmark
     ]
     whole = definition.measures_all_binaries
     binary = all_binaries(audited) if whole else measured_binary(audited, command)

@@ -105,14 +105,16 @@ def to_table(schema: TableSchema, rows: Iterable[Mapping[str, Any]]) -> pa.Table
     """
     rows = list(rows)
     names, required = {*schema.arrow.names}, [c.name for c in schema.columns if not c.nullable]
-    for number, row in enumerate(rows):
-        if row.keys() != names or None in map(row.get, required):
-            wrong = {key for key in required if row.get(key, "") is None} | (names ^ row.keys())
-            raise ValueError(
-                f"table {schema.name}, row {number}: unknown, missing or null: {sorted(wrong)}"
-            )
-    table = pa.Table.from_pylist(rows, schema=schema.arrow)
-    return table.sort_by([(key, "ascending") for key in schema.order])
+    if all(row.keys() == names for row in rows):
+        columns = {name: [row[name] for row in rows] for name in schema.arrow.names}
+        table = pa.Table.from_pydict(columns, schema=schema.arrow)
+        if not any(table[name].null_count for name in required):
+            return table.sort_by([(key, "ascending") for key in schema.order])
+    wrong = (
+        {key for key in required if row.get(key, "") is None} | (names ^ row.keys()) for row in rows
+    )
+    number, keys = next((number, keys) for number, keys in enumerate(wrong) if keys)
+    raise ValueError(f"table {schema.name}, row {number}: unknown, missing or null: {sorted(keys)}")
 
 
 def write(schema: TableSchema, rows: Iterable[Mapping[str, Any]], path: Path | str) -> None:
