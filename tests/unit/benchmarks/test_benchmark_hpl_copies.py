@@ -31,6 +31,15 @@ def test_copies_are_added_up():
     }  # fmt: skip
 
 
+def test_the_time_of_a_copy_follows_from_its_rate():
+    hpcc, files = benchmarks()["hpcc"], {"hpccoutf.txt": ONE}
+    said = hpcc.timed_seconds(Outputs(files=files))
+    rate = values(COPIES.parse(outputs()))["rate"]
+    assert COPIES.seconds_of("rate", rate, ASKED) == pytest.approx(said, rel=1e-3)
+    assert hpcc.seconds_of("hpl", rate / 2, ASKED) == pytest.approx(said, rel=1e-3)
+    assert hpcc.seconds_of("dgemm_single", rate, ASKED) == COPIES.seconds_of("rate", 0, ASKED) == 0
+
+
 # Two copies of 9.75 s each on two CPUs: 19.5 s of what the host has in so long.
 @pytest.mark.parametrize(("seconds", "exceeded"), [(9.76, 0.0), (9.74, 1.0)])
 def test_more_cpu_time_than_the_host_has(seconds, exceeded):

@@ -51,7 +51,9 @@ def test_rule(tmp_path: Path, row: Mapping[str, Any]) -> None:
     if not cases:
         ratios = {arm: row[arm] for arm in ("box", "crate") if arm in row}
         values = data.quiet(**ratios, **quiet)
-        cases = [data.CASE | {"parameters": row.get("parameters", {})}]
+        cases = [
+            data.CASE | {name: row[name] for name in ("parameters", "benchmark") if name in row}
+        ]
     for case, ratio in zip(cases, row.get("pair", ()), strict=False):
         values[case["case"], "native-b"] = list(ratio * np.array(values[case["case"], "native-b"]))
     for arm, asked in row["values"].items():

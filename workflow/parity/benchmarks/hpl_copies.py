@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from parity.benchmarks.hpcc import input_file, read_values
+from parity.benchmarks.hpcc import gflop, input_file, read_values
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.openmpi import placed
 from parity.benchmarks.reading import Refused, Said, never_raises, require_equal
@@ -35,6 +35,11 @@ class HplCopies(Benchmark):
         argv = ("/bin/sh", "-c", _COPY, "hpl-copies", str(cpus), *self.binaries)
         alone = Program(argv, (), _ALONE, files, ("hpccoutf-*.txt",))
         return placed(alone, parameters, node, "hpl-copies: allocations, ranks of one node")
+
+    def seconds_of(self, metric: str, value: float, parameters: Mapping[str, Any]) -> float:
+        """The time of a copy, by the sum of all rates."""
+        done = gflop(parameters["n"]) * parameters["ranks"]
+        return done / value if metric == "rate" and value > 0 else 0.0
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from parity.analysis.contrast import Contrast, Engine, Evidence, over
 from parity.analysis.decision import NONE
 from parity.analysis.evidence import Numbers, half_width, sample
 from parity.analysis.sequential import ONE_LOOK, Levels, strictest
+from parity.benchmarks import benchmarks
 from parity.claims.published import Published
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
@@ -40,6 +42,7 @@ class Selection:
         levels: those that the published statement speaks of, which choose nothing.
         arms: names, or None for every plain arm whose runtime is not the reference's.
         against: the arm to compare with, or one for each arm; empty for the plan's reference.
+        shortest_seconds: what a timed section has to last to tell anything; 0 for any time.
     """
 
     benchmark: str
@@ -48,6 +51,7 @@ class Selection:
     levels: Mapping[str, tuple[Any, ...]]
     arms: tuple[str, ...] | None
     against: tuple[str, ...] = ()
+    shortest_seconds: float = 0.0
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Selection:
@@ -60,6 +64,7 @@ class Selection:
             levels={name: tuple(levels) for name, levels in entry.get("levels", {}).items()},
             arms=None if entry["arms"] == CONTAINERS else tuple(entry["arms"]),
             against=_each(entry.get("against", [])),
+            shortest_seconds=entry.get("shortest_seconds", 0.0),
         )
 
 
@@ -126,6 +131,20 @@ class Cell:
         of, own = self.engine.dataset.levels, (self.arm, self.against)
         at_own, at_pair = (strictest(of(self.case, arm) for arm in s) for s in (own, self.pair))
         return at_own, at_pair
+
+    @property
+    def seconds(self) -> float:
+        """Length of the timed section, the shorter median of both arms; 0 where nothing tells."""
+        known = benchmarks().get(self.benchmark)
+        if known is None:
+            return 0.0
+        of_case = self.engine.numbers(self.case, known.timed or self.metric)
+        took = [
+            median(known.seconds_of(known.timed or self.metric, value, self.parameters)
+                   for value in of_case.of(arm).values())
+            for arm in (self.arm, self.against) if of_case.of(arm)
+        ]  # fmt: skip
+        return min(took, default=0.0)
 
     def values(self, arm: str) -> list[float]:
         """The values of an arm that count."""

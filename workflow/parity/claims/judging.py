@@ -19,6 +19,7 @@ from parity.claims.cells import (
     CASE_IS_THERE,
     NODES,
     Absent,
+    Cell,
     JudgingData,
     Scope,
     Selection,
@@ -218,9 +219,29 @@ def _of_dataset(rule: Rule, test: Test, scope: Scope) -> list[Finding]:
             else one.opened(f"{CONTROL_DIFFERS} in this case")
             for one in found
         ]
+    brief = too_brief(test.cells.shortest_seconds, scope.cells)
+    found = [
+        f if f.verdict == terms.NOT_TESTED or not (short := brief.keys() & set(f.cases))
+        else f.opened(brief[min(short)])
+        for f in found
+    ]  # fmt: skip
     if data.plan.looks and not rule.for_looks:
         found = [looked_at_once(finding) for finding in found]
     return [replace(one, dataset=data.dataset.name) if one.case else one for one in found]
+
+
+def too_brief(least: float, cells: Iterable[Cell]) -> dict[str, str]:
+    """The cases whose timed section is too short to tell anything, and what that says."""
+    seconds: dict[str, float] = {}
+    for cell in cells if least else ():
+        seconds[cell.case] = min(cell.seconds, seconds.get(cell.case, math.inf))
+    return {
+        case: f"a timed section of {number(took)} s cannot tell, it takes {least:g} s"
+        if took
+        else "nothing tells how long its timed section took"
+        for case, took in seconds.items()
+        if took < least
+    }
 
 
 def _shorter(chosen: Selection, plan: Plan, found: Finding) -> str:
