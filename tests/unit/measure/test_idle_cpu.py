@@ -1,8 +1,13 @@
 """Time that others take: of the CPU that lost most, and never counted twice."""
 
+import subprocess
 from collections import namedtuple
+from types import SimpleNamespace
 
-from parity.measure.node import steal_fraction, taken_most, wait_until_idle
+import psutil
+import pytest
+
+from parity.measure.node import busiest, steal_fraction, wait_until_idle
 
 Times = namedtuple("Times", "user system idle iowait steal guest")
 START = Times(0, 0, 0, 0, 0, 0)
@@ -23,12 +28,30 @@ def test_no_time_at_all_is_no_share() -> None:
     assert steal_fraction([START], [START], [0]) == 0.0
 
 
-def test_what_takes_most_is_named() -> None:
-    before = {("init", 1): 5.0, ("loop", 7): 1.0, ("gone", 8): 0.0}
-    after = {("init", 1): 5.01, ("loop", 7): 1.24, ("born", 9): 3.0}
-    assert taken_most(before, after, 0.25) == "loop (process 7) takes 96 % of a CPU"
-    for nobody in (before, {}):
-        assert taken_most(before, nobody, 0.25).startswith("no program of this machine")
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ({"init": 1.0, "loop": 96.2, "gone": None}, "loop (process 2) takes 96 % of a CPU"),
+        ({"init": 1.0}, "no program of this machine"),
+        ({}, "no program of this machine"),
+    ],
+)
+def test_what_takes_most_is_named(shares, said: str, monkeypatch) -> None:
+    processes = [
+        SimpleNamespace(pid=pid, cpu_percent=lambda: 0.0, info={"name": name, "cpu_percent": share})
+        for pid, (name, share) in enumerate(shares.items(), start=1)
+    ]
+    monkeypatch.setattr(psutil, "process_iter", lambda _attributes=(): iter(processes))
+    assert busiest().startswith(said)
+
+
+def test_a_program_that_works_is_found_beside_all_others() -> None:
+    loop = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    try:
+        assert "takes" in busiest()
+    finally:
+        loop.kill()
+        loop.wait()
 
 
 def test_an_idle_node_is_not_waited_for(capsys) -> None:

@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
+import msgspec
 import psutil
 
 import parity.measure
@@ -344,9 +345,8 @@ def _refuse_lost_arm(order: Order) -> None:
     arm, question = order.arm.unlimited, order.session.question
     if not question or not arm.image_format or order.program.as_given:
         return
-    state = arm_state(arm, question.images)
-    judge = partial(gates.binary_gate, {}, {})
-    state, _ = check_arm(arm, state, {}, judge, host_namespaces(), order.session.tools)
+    asked, state = msgspec.structs.replace(question, binaries={}), arm_state(arm, question.images)
+    state, _ = check_arm(arm, state, asked, dict, host_namespaces())
     if state.reason or not state.gate.passed:
         raise ArmLost(state.detail or state.gate.detail)
 

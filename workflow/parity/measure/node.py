@@ -9,6 +9,7 @@ import re
 import socket
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,8 +36,7 @@ KEPT = msgspec.yaml.decode(Path(__file__).with_name("kept.yaml").read_bytes(), t
 # A kernel's clock ticks 25 times or more for each CPU in this time.
 WINDOW_SECONDS = 0.25
 # A program that takes less of a CPU than this is not what keeps a node busy.
-LEAST_SHARE = 0.05
-CpuSeconds = Mapping[tuple[str, int], float]
+LEAST_PERCENT = 5
 
 
 def steal_fraction(before: Any, after: Any, cpus: Sequence[int]) -> float:
@@ -96,28 +96,19 @@ def wait_until_idle(limit: float, patience_seconds: float) -> Idleness:
 
 def busiest() -> str:
     """Which program takes most CPU time in one short window, in words."""
-    before = _cpu_seconds()
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            process.cpu_percent()
     time.sleep(WINDOW_SECONDS)
-    return taken_most(before, _cpu_seconds(), WINDOW_SECONDS)
-
-
-def taken_most(before: CpuSeconds, after: CpuSeconds, seconds: float) -> str:
-    """Which program took most CPU time between two looks, in words."""
-    taken = {process: after[process] - before[process] for process in after.keys() & before.keys()}
-    process, most = max(taken.items(), key=lambda item: item[1], default=(("", 0), 0.0))
-    if most < LEAST_SHARE * seconds:
+    # Of one that began meanwhile it is not known yet, and taken to be nothing.
+    shares = [
+        (process.info["cpu_percent"] or 0.0, process.info["name"], process.pid)
+        for process in psutil.process_iter(["cpu_percent", "name"])
+    ]
+    most, name, number = max(shares, default=(0.0, "", 0))
+    if most < LEAST_PERCENT:
         return "no program of this machine, so the hypervisor, or many short ones"
-    name, number = process
-    return f"{name} (process {number}) takes {100 * most / seconds:.0f} % of a CPU"
-
-
-def _cpu_seconds() -> CpuSeconds:
-    """CPU time of each process by its name and number."""
-    spent = {}
-    for process in psutil.process_iter(["name", "cpu_times"]):
-        if times := process.info["cpu_times"]:
-            spent[process.info["name"], process.pid] = times.user + times.system
-    return spent
+    return f"{name} (process {number}) takes {most:.0f} % of a CPU"
 
 
 CPU = Path("/sys/devices/system/cpu")

@@ -6,16 +6,15 @@ a folder that all nodes see.
 
 from __future__ import annotations
 
-import io
 import os
-import select
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from msgspec.structs import asdict, replace
 
@@ -29,7 +28,7 @@ from parity.measure.places import SHARED_MEMORY, WORK, lay_out, tool, tools_for
 from parity.measure.timed_process import launch_environment
 from parity.runtimes import every_arm, model
 from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, Arm, Image, Launch
-from parity.software.binaries import Audit, CutOff, ProgramFile, audit_script, read_audit
+from parity.software.binaries import ProgramFile, audit_script, read_audit
 from parity.software.images import ImageRecord
 
 TIMEOUT_SECONDS = 120
@@ -95,13 +94,25 @@ def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> Answer:
     while True:
         with (
             tempfile.TemporaryDirectory(prefix="audit-", dir=SCRATCH) as state,
+            # Files, because whoever holds the other end of a pipe open could keep us waiting.
+            tempfile.TemporaryFile(dir=SCRATCH) as answer,
             tempfile.TemporaryFile() as errors,
         ):
             starts += 1
             launch = Launch(model.name_in(Path(state)), image, SCRATCH, Path(state))
             try:
-                audit = _audit_of(arm.command(launch, words), errors)
-            except (UserError, TimeoutError, subprocess.SubprocessError) as error:
+                subprocess.run(
+                    arm.command(launch, words),
+                    stdin=subprocess.DEVNULL,
+                    stdout=answer,
+                    stderr=errors,
+                    env=launch_environment(os.environ),
+                    timeout=TIMEOUT_SECONDS,
+                    check=True,
+                )
+                answer.seek(0)
+                audit = read_audit(answer)
+            except (UserError, subprocess.SubprocessError) as error:
                 arm.cleanup(launch)
                 if isinstance(error, subprocess.CalledProcessError) and starts == 1:
                     continue
@@ -113,57 +124,6 @@ def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> Answer:
 def _text_of(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode(errors="replace")
-
-
-def _audit_of(command: Sequence[str], errors: IO[bytes]) -> Audit:
-    """Run a command to its end and read its answer as it comes: tens of MB for each arm.
-
-    Raises:
-        subprocess.CalledProcessError: it failed.
-        UserError: it ended well, and its answer is not whole.
-        TimeoutError, subprocess.TimeoutExpired: it took too long.
-    """
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        bufsize=0,
-        env=launch_environment(os.environ),
-    ) as process:
-        assert isinstance(process.stdout, io.FileIO)
-        try:
-            audit = read_audit(io.BufferedReader(_Until(process.stdout, deadline)))
-            _refuse_failure(process, deadline)
-        except CutOff:
-            # A command that failed says itself why.
-            _refuse_failure(process, deadline)
-            raise
-        finally:
-            process.kill()
-    return audit
-
-
-def _refuse_failure(process: subprocess.Popen[bytes], deadline: float) -> None:
-    if status := process.wait(max(0.0, deadline - time.monotonic())):
-        raise subprocess.CalledProcessError(status, process.args)
-
-
-class _Until(io.RawIOBase):
-    """A pipe whose reader gives up at a time, whoever still holds the other end open."""
-
-    def __init__(self, pipe: io.FileIO, deadline: float) -> None:
-        self._pipe, self._deadline = pipe, deadline
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        left = max(0.0, self._deadline - time.monotonic())
-        if not select.select([self._pipe], [], [], left)[0]:
-            raise TimeoutError(f"no answer in {TIMEOUT_SECONDS} s")
-        return self._pipe.readinto(buffer)
 
 
 PATIENCE_SECONDS = 120
@@ -217,12 +177,9 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
         not_packaged = pool.submit(altered, programs)
         digests = image_digests(arms, question.images, pool)
 
-        def judge(audited: Binaries) -> Gate:
-            return gates.binary_gate(question.expected, not_packaged.result(), audited)
-
         def check(arm: Arm) -> tuple[ArmState, Binaries]:
-            state, tools = arm_state(arm, question.images, digests), tools_for(question.images)
-            return check_arm(arm, state, question.binaries, judge, ours, tools)
+            state = arm_state(arm, question.images, digests)
+            return check_arm(arm, state, question, not_packaged.result, ours)
 
         checked = dict(zip((arm.name for arm in arms), pool.map(check, arms), strict=True))
     named = {}
@@ -262,16 +219,13 @@ def _wait_for_the_others(nodes: int, folder: Path) -> None:
     (folder / f"checked-{node.node_name()}").touch()
     deadline, pause = time.monotonic() + PATIENCE_SECONDS, 0.05
     # One node reads the folder for all: thousands that do would keep its server from the rest.
-    all_there = folder / "all-checked"
-    try:
+    all_there, counts = folder / "all-checked", False
+    with suppress(FileExistsError):
         (folder / "counting").mkdir()
         counts = True
-    except FileExistsError:
-        counts = False
     while not all_there.exists() and time.monotonic() < deadline:
         if counts and len(list(folder.glob("checked-*"))) >= nodes:
             all_there.touch()
-            return
         time.sleep(pause)
         pause = min(1.0, 1.5 * pause)
 
@@ -279,10 +233,9 @@ def _wait_for_the_others(nodes: int, folder: Path) -> None:
 def check_arm(
     arm: Arm,
     state: ArmState,
-    binaries: Mapping[str, Sequence[str]],
-    judge: Callable[[Binaries], Gate],
+    question: Question,
+    not_packaged: Callable[[], Mapping[str, tuple[str, str]]],
     ours: Mapping[str, str],
-    tools: str = "",
 ) -> tuple[ArmState, Binaries]:
     """The state of an arm on this node, and the identity of its binaries if it can be used.
 
@@ -291,21 +244,20 @@ def check_arm(
 
     Args:
         state: as far as its image tells (`arm_state`).
-        binaries: absolute paths by benchmark.
-        judge: says of the binaries of an arm that runs the native programs whether they
-            are those that were installed.
+        not_packaged: gives the programs that are not their package's (`altered`).
         ours: the runner's namespaces, name to inode.
-        tools: of `tools_for`.
     """
     if state.reason or not state.gate.passed:
         return state, ()
     try:
-        audited, evidence = audit_arm(arm, state.image, binaries, tools)
+        audited, evidence = audit_arm(
+            arm, state.image, question.binaries, tools_for(question.images)
+        )
     except AuditError as error:
         return replace(state, reason=BROKEN, detail=str(error)), ()
     judged = [gates.where_gate(arm, evidence, ours, state.recipe)]
     if arm.image_format is None or arm.link_set == SHARED:
-        judged.append(judge(audited))
+        judged.append(gates.binary_gate(question.expected, not_packaged(), audited))
     reason, detail = gates.first_failure(judged)
     return replace(state, reason=reason, detail=detail), audited
 

@@ -133,19 +133,16 @@ def run_and_wait(
             with _alarm(timeout_seconds):
                 _, status, usage = os.wait4(process.pid, 0)
             timed_out = False
-        except _TimeIsOver:
+        except BaseException as why:
+            # Its time is over, or the runner itself is being stopped: nothing of ours may stay.
             for let_go in on_stop:
                 let_go()
             kill_group(process.pid, grace_seconds)
             _, status, usage = os.wait4(process.pid, 0)
-            timed_out = True
-        except BaseException:
-            # The runner itself is being stopped: nothing of ours may stay behind.
-            for let_go in on_stop:
-                let_go()
-            kill_group(process.pid, grace_seconds)
-            process.wait()
-            raise
+            timed_out = isinstance(why, _TimeIsOver)
+            if not timed_out:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                raise
         end = time.monotonic_ns()
         process.returncode = os.waitstatus_to_exitcode(status)
     # Stragglers of the session (a runtime's helper, a rank) end with the run.
@@ -213,19 +210,14 @@ def _left_after(seconds: float, spared: Collection[str]) -> list[psutil.Process]
     """The processes below this one that are still there after so many seconds, or none."""
     deadline = time.monotonic() + seconds
     while _any_runs():
-        left = [
-            each for each in psutil.Process().children(recursive=True) if _name(each) not in spared
-        ]
+        left = []
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                left += [] if process.name() in spared else [process]
         if not left or time.monotonic() >= deadline:
             return left
         time.sleep(0.01)
     return []
-
-
-def _name(process: psutil.Process) -> str:
-    with suppress(psutil.NoSuchProcess):
-        return process.name()
-    return ""
 
 
 def _any_runs() -> bool:
