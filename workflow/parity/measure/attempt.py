@@ -130,17 +130,15 @@ class Attempt:
 
 def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
     """The gates of a program with ranks; where one is missing, nothing else is judged."""
-    program = order.program
+    program, cpus = order.program, order.program.cpus
     complete = gates.ranks_gate(program, order.hosts, ranks)
     if not complete.passed:
         return [complete]
-
-    def binding(rank: int, evidence: Mapping[str, str]) -> Gate:
-        own = [program.cpus[rank % len(program.cpus)]] if program.is_bound else program.cpus
-        return gates.binding_gate(own, evidence)
-
     where = gates.of_ranks(lambda _, evidence: order.where(evidence["node"], evidence), ranks)
-    bound = gates.of_ranks(binding, ranks)
+    own = [cpus[place : place + 1] if program.is_bound else cpus for place in range(len(cpus))]
+    bound = gates.of_ranks(
+        lambda rank, evidence: gates.binding_gate(own[rank % len(cpus)], evidence), ranks
+    )
     if bound.passed and not program.is_bound:
         bound = Gate("binding", True, "each rank on any of the node's CPUs, as its arm says")
     return [complete, where, bound]
@@ -157,15 +155,14 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
     # environment of ours, and the record does not say that they were.
     order, program = attempt.order, attempt.order.program
     several = program.repetitions > 1 or program.as_given
-    ranks = inner_command.rank_evidence(stderr) if program.ranks else {}
-    evidence = ranks.get(0, {}) if program.ranks else inner_command.evidence(stderr)
+    ranks: dict[int, dict[str, str]] = {}
     if program.ranks:
-        inside = _gates_of_ranks(order, ranks)
-    elif program.as_given:
-        inside = []
+        ranks = inner_command.rank_evidence(stderr)
+        evidence, inside = ranks.get(0, {}), _gates_of_ranks(order, ranks)
     else:
-        bound = [] if several else [gates.binding_gate(program.cpus, evidence)]
-        inside = [order.where(order.hosts[0], evidence), *bound]
+        evidence = inner_command.evidence(stderr)
+        inside = [] if program.as_given else [order.where(order.hosts[0], evidence)]
+        inside += [] if several else [gates.binding_gate(program.cpus, evidence)]
     judged = (
         *order.session.block_gates,
         order.state.gate,
@@ -184,12 +181,6 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
     first, last = (1, None) if program.repetitions > 1 else (0, 1 + len(program.then))
     timed = attempt.finished[first:last]
     walls = tuple(start.wall_seconds for start in timed)
-    sums = (
-        walls,
-        [start.user_seconds for start in timed],
-        [start.system_seconds for start in timed],
-    )
-    wall, user, system = (sum(seconds) if timed else None for seconds in sums)
     if timed and program.ranks:
         own = _seconds_of_ranks(ranks, order.hosts[0], walls[0])
         # The launcher's time is never taken for the ranks': who needs theirs refuses the run.
@@ -207,9 +198,9 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
         exit_code=attempt.finished[-1].exit_code if attempt.finished else None,
         started=started,
         starts_wall_seconds=walls,
-        wall_seconds=wall,
-        user_seconds=user,
-        system_seconds=system,
+        wall_seconds=sum(each.wall_seconds for each in timed) if timed else None,
+        user_seconds=sum(each.user_seconds for each in timed) if timed else None,
+        system_seconds=sum(each.system_seconds for each in timed) if timed else None,
         steal_fraction=attempt.steal,
         load_before=load,
         commands=tuple(map(tuple, attempt.commands)),
@@ -244,8 +235,9 @@ def _reason(attempt: Attempt, judged: Sequence[Gate]) -> tuple[str, str]:
     if attempt.error:
         return "not-started", attempt.error
     # A program whose server ended fails by it.
-    if any(gate.name == "service" and not gate.passed for gate in attempt.beside):
-        return gates.first_failure([gate for gate in attempt.beside if gate.name == "service"])
+    of_servers = gates.first_failure([each for each in attempt.beside if each.name == "service"])
+    if any(of_servers):
+        return of_servers
     last = attempt.finished[-1]
     if last.timed_out:
         return "timeout", f"stopped after {last.wall_seconds:.1f} s"
@@ -347,8 +339,8 @@ def _refuse_lost_arm(order: Order) -> None:
         return
     asked, state = msgspec.structs.replace(question, binaries={}), arm_state(arm, question.images)
     state, _ = check_arm(arm, state, asked, dict, host_namespaces())
-    if state.reason or not state.gate.passed:
-        raise ArmLost(state.detail or state.gate.detail)
+    if any(state.obstacle):
+        raise ArmLost(state.obstacle[1])
 
 
 def _end_left_overs(order: Order, launch: Launch) -> None:

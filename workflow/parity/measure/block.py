@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from parity.benchmarks.model import Program
 from parity.core.commands import answer_of
 from parity.core.errors import UserError
-from parity.measure import gates, places, progress
+from parity.measure import places, progress
 from parity.measure.attempt import AllocationLost, ArmLost, Order, make_attempt
 from parity.measure.documents import (
     BLOCK,
@@ -163,34 +163,31 @@ class BlockRun:
         for run in runs:
             of_arm, state = self.plan.case_in(case, run.arm), self.session.states[run.arm]
             arm = every_arm()[run.arm]
+            reason, detail = state.obstacle
             try:
                 program = _program(of_arm, arm, self.plan.provider, self.session)
-                if state.gate.passed and not state.reason:
-                    if lacks := lacking(self.session, self.plan, case, run.arm):
-                        raise UserError(lacks)
-                    orders[run.name] = Order(run.name, of_arm, arm, state, program, self.session)
-                    continue
-                reason, detail = gates.first_failure([state.gate])
-                reason, detail = reason or state.reason, detail or state.detail
+                if not reason and (lacks := lacking(self.session, self.plan, case, run.arm)):
+                    raise UserError(lacks)
             except UserError as error:
                 # Also where this node is too small for the case; the other cases still run.
                 reason, detail = "not-tested", error.what
-            not_started[run.name] = NotStarted(reason=reason, detail=detail)
+            if reason:
+                not_started[run.name] = NotStarted(reason=reason, detail=detail)
+            else:
+                orders[run.name] = Order(run.name, of_arm, arm, state, program, self.session)
         digests = {
-            self._folder_of(run): self.session.states[run.arm].image_digest
-            for run in runs
-            if run.name not in not_started
+            self._folder_of(name): order.state.image_digest for name, order in orders.items()
         }
         settled = progress.case_is_settled(digests, self.plan.attempts)
         for run in runs:
             if run.name in orders and not settled:
-                self._attempt_until_settled(run, orders[run.name])
+                self._attempt_until_settled(orders[run.name])
             self._show(run, not_started.get(run.name))
         return not_started
 
-    def _attempt_until_settled(self, run: Run, order: Order) -> None:
+    def _attempt_until_settled(self, order: Order) -> None:
         """Make attempts until one is good, or as many have failed as the study allows."""
-        run_folder = self._folder_of(run)
+        run_folder = self._folder_of(order.run)
         while progress.failures(progress.attempts_of(run_folder)) < self.plan.attempts:
             attempt_folder = places.new_attempt(run_folder)
             try:
@@ -198,7 +195,7 @@ class BlockRun:
             except AllocationLost as error:
                 raise UserError(
                     f"the allocation is no longer whole: {error}",
-                    where=f"run {run.name}, on {', '.join(order.hosts)}",
+                    where=f"run {order.run}, on {', '.join(order.hosts)}",
                     action="start Snakemake again: it goes on with this block where it was",
                 ) from None
             except ArmLost as error:
@@ -216,15 +213,15 @@ class BlockRun:
         if why:
             reason = said = why.reason
         else:
-            attempts = progress.attempts_of(self._folder_of(run))
+            attempts = progress.attempts_of(self._folder_of(run.name))
             reason, good = progress.last_reason(attempts), progress.good_record(attempts)
             said = f"{good.wall_seconds:.2f} s" if good else reason
         progress.count(run.name, reason, why is None, self.folder)
         place = f"{1 + self.block.runs.index(run):>3}/{len(self.block.runs)}"
         progress.show(f"{self.block.name}  {place}  {run.name:<28} {said}")
 
-    def _folder_of(self, run: Run) -> Path:
-        return self.folder / "runs" / run.name
+    def _folder_of(self, run: str) -> Path:
+        return self.folder / "runs" / run
 
 
 def _program(case: Case, arm: Arm, provider: str, session: Session) -> Program:
@@ -238,24 +235,21 @@ def _program(case: Case, arm: Arm, provider: str, session: Session) -> Program:
     if arm.placement == UNBOUND:
         program = dataclasses.replace(program, cpus=node.cpus, is_bound=False)
     free, least = shutil.disk_usage(SCRATCH).free, program.least_free_bytes
-    of_arm = arm.refusal(program.ranks, program.containers)
-    beside = program.beside.refusal(arm.isolates, program.ranks)
-    by_launcher = program.ranks and not program.containers
-    drops = program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK)
-    refused = {
-        "one rank on each node needs as many nodes as ranks": arm.placement == SPREAD
-        and program.nodes != program.ranks,
-        "only ranks that a launcher starts are left unbound": arm.placement == UNBOUND
-        and not program.ranks,
-        "the system's file names no MPI launcher": by_launcher and not session.system.launcher,
-        of_arm: of_arm,
-        "dropping the page cache needs root": drops,
-        f"{SCRATCH} has {free} bytes free, and {least} are needed": free < least,
-        beside: beside,
-    }
-    for why, holds in refused.items():
-        if holds:
-            raise UserError(why)
+    refused = ""
+    if arm.placement == SPREAD and program.nodes != program.ranks:
+        refused = "one rank on each node needs as many nodes as ranks"
+    elif arm.placement == UNBOUND and not program.ranks:
+        refused = "only ranks that a launcher starts are left unbound"
+    elif program.ranks and not program.containers and not session.system.launcher:
+        refused = "the system's file names no MPI launcher"
+    elif of_arm := arm.refusal(program.ranks, program.containers):
+        refused = of_arm
+    elif program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
+        refused = "dropping the page cache needs root"
+    elif free < least:
+        refused = f"{SCRATCH} has {free} bytes free, and {least} are needed"
+    if refused := refused or program.beside.refusal(arm.isolates, program.ranks):
+        raise UserError(refused)
     return program
 
 

@@ -34,6 +34,11 @@ class Gate(Document, frozen=True, kw_only=False):
     passed: bool
     detail: str = ""
 
+    @property
+    def failure(self) -> tuple[str, str]:
+        """Reason code and detail; two empty texts if it held."""
+        return ("", "") if self.passed else (f"gate-{self.name}", self.detail)
+
 
 class Started(Document, frozen=True, kw_only=True):
     """What an attempt started: written first, so that what a killed runner left is known.
@@ -120,6 +125,11 @@ class ArmState(Document, frozen=True, kw_only=True):
     reason: str
     detail: str
     version: str
+
+    @property
+    def obstacle(self) -> tuple[str, str]:
+        """Reason code and detail of why no run can be started; two empty texts if one can."""
+        return (self.reason, self.detail) if self.gate.passed else self.gate.failure
 
     @property
     def image_digest(self) -> str:

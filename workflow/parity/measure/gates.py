@@ -70,22 +70,20 @@ def ranks_gate(program: Program, hosts: Sequence[str], ranks: Ranks) -> Gate:
     if sorted(ranks) != list(range(program.ranks)):
         seen = ", ".join(map(str, sorted(ranks))) or "none"
         return Gate("ranks", False, f"expected ranks 0 to {program.ranks - 1}, saw {seen}")
-    each = program.ranks // program.nodes
     for rank, evidence in ranks.items():
-        expected = hosts[rank // each]
-        if evidence["node"] != expected:
-            seen = evidence["node"]
+        expected, seen = hosts[rank // (program.ranks // program.nodes)], evidence["node"]
+        if seen != expected:
             return Gate("ranks", False, f"expected rank {rank} on {expected}, saw it on {seen}")
     return Gate("ranks", True)
 
 
 def of_ranks(judge: Callable[[int, Mapping[str, str]], Gate], ranks: Ranks) -> Gate:
     """One gate for all ranks: the first failure, with its rank, or that it held everywhere."""
-    judged = {rank: judge(rank, evidence) for rank, evidence in ranks.items()}
-    for rank, gate in judged.items():
+    for rank, evidence in ranks.items():
+        gate = judge(rank, evidence)
         if not gate.passed:
             return replace(gate, detail=f"rank {rank}: {gate.detail}")
-    return next(iter(judged.values()))
+    return gate
 
 
 def steal_gate(steal_fraction: float, limit: float) -> Gate:
@@ -141,7 +139,4 @@ def binary_gate(
 
 def first_failure(gates: Sequence[Gate]) -> tuple[str, str]:
     """Reason code and detail of the first gate that did not hold; two empty texts if all did."""
-    for gate in gates:
-        if not gate.passed:
-            return f"gate-{gate.name}", gate.detail
-    return "", ""
+    return next((gate.failure for gate in gates if not gate.passed), ("", ""))

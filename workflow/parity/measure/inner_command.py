@@ -7,7 +7,7 @@ is filled into them on the node, just before the runtime starts, so no runtime k
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -140,23 +140,24 @@ def without_evidence(stderr: bytes) -> bytes:
     return b"".join(line for line in stderr.splitlines(True) if not line.startswith(begin))
 
 
-def _said(stderr: str) -> Iterator[str]:
-    lines = (line for line in stderr.splitlines() if line.startswith(EVIDENCE))
-    return (line.removeprefix(EVIDENCE) for line in lines)
+def _said(stderr: str) -> list[str]:
+    begun = [line for line in stderr.splitlines() if line.startswith(EVIDENCE)]
+    return [line.removeprefix(EVIDENCE) for line in begun]
+
+
+# What the kernel calls it, and what a record does.
+_NAMES = {
+    "Cpus_allowed_list:": "cpus_allowed",
+    "Seccomp:": "seccomp",
+    "NoNewPrivs:": "no_new_privs",
+}
 
 
 def _facts(lines: Iterable[str]) -> dict[str, str]:
-    names = {
-        "Cpus_allowed_list:": "cpus_allowed",
-        "Seccomp:": "seccomp",
-        "NoNewPrivs:": "no_new_privs",
+    told = (line.partition("=") for line in lines if "=" in line)
+    return {
+        _NAMES.get(key, key).replace("/proc/self/ns/", ""): value.strip() for key, _, value in told
     }
-    facts: dict[str, str] = {}
-    for line in lines:
-        key, separator, value = line.partition("=")
-        if separator:
-            facts[names.get(key, key).replace("/proc/self/ns/", "")] = value.strip()
-    return facts
 
 
 def cpu_list(text: str) -> tuple[int, ...]:

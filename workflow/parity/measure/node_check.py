@@ -247,7 +247,7 @@ def check_arm(
         not_packaged: gives the programs that are not their package's (`altered`).
         ours: the runner's namespaces, name to inode.
     """
-    if state.reason or not state.gate.passed:
+    if any(state.obstacle):
         return state, ()
     try:
         audited, evidence = audit_arm(

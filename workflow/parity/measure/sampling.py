@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def process_sample(process: psutil.Process, seconds: float) -> dict[str, Any]:
     }
 
 
-class Sampler:
+class Sampler(threading.Thread):
     """Takes one sample before the program starts, then one every interval until it is stopped.
 
     Args:
@@ -61,32 +62,27 @@ class Sampler:
     """
 
     def __init__(self, interval: float, names: Sequence[str]) -> None:
+        super().__init__(daemon=True)
         self._interval, self._names = interval, frozenset(names)
-        self._stop = threading.Event()
+        self._is_over = threading.Event()
         self._rows: list[dict[str, Any]] = [node_sample(-interval)]
-        self._thread = threading.Thread(target=self._sample_until_stopped, daemon=True)
 
-    def start(self) -> None:
-        """Begin; time zero of the samples is now."""
-        self._origin = time.monotonic()
-        self._thread.start()
-
-    def _sample_until_stopped(self) -> None:
-        while not self._stop.wait(self._interval):
-            seconds = time.monotonic() - self._origin
+    def run(self) -> None:
+        """Sample; time zero of the samples is now."""
+        begin = time.monotonic()
+        while not self._is_over.wait(self._interval):
+            seconds = time.monotonic() - begin
             self._rows.append(node_sample(seconds))
             for process in psutil.process_iter(["name"]):
-                if process.info["name"] in self._names:
-                    try:
+                # One that is gone meanwhile, or not ours to look into, gives the parser too few
+                # samples, and it says so.
+                with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                    if process.info["name"] in self._names:
                         self._rows.append(process_sample(process, seconds))
-                    except (psutil.NoSuchProcess, psutil.AccessDenied):
-                        # Gone meanwhile, or not ours to look into: the parser sees
-                        # too few samples and says so.
-                        continue
 
     def stop_and_write(self, path: Path) -> None:
         """End, and write the samples as JSON lines."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._is_over.set()
+        if self.is_alive():
+            self.join()
         path.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in self._rows))

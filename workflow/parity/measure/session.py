@@ -116,6 +116,11 @@ class Session:
         """The tools around each program, as `tools_for` names them."""
         return tools_for(self.question.images) if self.question else ""
 
+    def has_asked(self, question: Question, allocation: Allocation) -> bool:
+        """Whether it asked the same of the same nodes; what is said of their job may change."""
+        there = (self.allocation.job, self.allocation.hosts)
+        return self.question == question and there == (allocation.job, allocation.hosts)
+
 
 def begin_session(
     plan: Plan,
@@ -139,10 +144,8 @@ def begin_session(
             other nodes, an image is not the one that was made, a runtime that worked does not
             any more, or others keep a node busy.
     """
-    number, before = (
-        next_session(folder),
-        [s for each in begun(plan, folder).values() for s in each],
-    )
+    number = next_session(folder)
+    before = [session for each in begun(plan, folder).values() for session in each]
     question = Question(
         arms=plan.arms,
         binaries=binaries_of(plan),
@@ -153,9 +156,7 @@ def begin_session(
         max_busy_fraction=system.max_busy_fraction,
         settle_seconds=system.settle_seconds,
     )
-    there = (allocation.job, allocation.hosts)
-    is_known = checked and (checked.allocation.job, checked.allocation.hosts) == there
-    known = checked if is_known and checked and checked.question == question else None
+    known = checked if checked and checked.has_asked(question, allocation) else None
     # Before the nodes are asked whether they are idle, because it takes programs of our own.
     presences = known.benchmarks if known else _presences(plan)
     program = as_document(identity(), ProgramIdentity, "the state of this program")
@@ -229,8 +230,7 @@ def begun(plan: Plan, folder: Path) -> dict[Path, tuple[SessionRecord, ...]]:
 
 def _refuse_unusable(states: Mapping[str, ArmState], before: Sequence[SessionRecord]) -> None:
     """Measure nothing of a block where runs would be lost for good, and can be had again."""
-    broken = {name: state.gate.detail for name, state in states.items() if not state.gate.passed}
-    if broken:
+    if broken := {name: s.gate.detail for name, s in states.items() if not s.gate.passed}:
         raise UserError(
             f"the image of {', '.join(broken)} is not the one that was made",
             where="; ".join(dict.fromkeys(broken.values())),
@@ -241,10 +241,10 @@ def _refuse_unusable(states: Mapping[str, ArmState], before: Sequence[SessionRec
         name
         for session in before
         for name, state in session.start.arms.items()
-        if state.gate.passed and not state.reason
+        if not any(state.obstacle)
     }
-    lost = {name: states[name].detail for name in states if states[name].reason == BROKEN}
-    if lost := {name: detail for name, detail in lost.items() if name in worked}:
+    lost = {name: s.detail for name, s in states.items() if name in worked and s.reason == BROKEN}
+    if lost:
         raise UserError(
             f"{', '.join(lost)} worked in this campaign, and does not any more",
             where="; ".join(dict.fromkeys(lost.values())),
@@ -280,12 +280,8 @@ def _answers(
     Raises:
         UserError: a node did not answer.
     """
-    usable = {
-        name
-        for name, s in (known.states.items() if known else ())
-        if s.gate.passed and not s.reason
-    }
-    again = tuple(name for name in question.arms if name not in usable)
+    states = known.states if known else {}
+    again = tuple(arm for arm in question.arms if arm not in states or any(states[arm].obstacle))
     asked = replace(question, arms=again, binaries=question.binaries if again else {})
     if asked.nodes == 1:
         answers = [check_node(asked)]
@@ -309,7 +305,7 @@ def _answers(
         # With what was found of those arms that the nodes were not asked for.
         for place, (old, new) in enumerate(zip(known.answers, answers, strict=True)):
             then, state = old.state, new.state
-            kept = (each for each in then.binaries if each.arm not in state.arms)
+            kept = (each for each in then.binaries if each.arm not in again)
             whole = replace(state, arms=then.arms | state.arms, binaries=(*kept, *state.binaries))
             answers[place] = replace(new, state=whole)
     return tuple(answers)
@@ -329,11 +325,9 @@ def _arm_of_all(name: str, nodes: Sequence[NodeState]) -> ArmState:
     first = nodes[0].arms[name]
     for node in nodes:
         state, host = node.arms[name], node.node_name
-        if state.reason:
-            return replace(state, detail=_at(host, state.detail, nodes))
-        if not state.gate.passed:
+        if any(state.obstacle):
             gate = replace(state.gate, detail=_at(host, state.gate.detail, nodes))
-            return replace(state, gate=gate)
+            return replace(state, gate=gate, detail=_at(host, state.detail, nodes))
         if other := identities(nodes[0]) ^ identities(node):
             paths = ", ".join(sorted({path for path, *_ in other}))
             detail = f"other binaries or libraries on {host}: {paths}"
@@ -351,19 +345,11 @@ def end_session(session: Session, folder: Path) -> None:
     write_document(folder / SESSION_END.format(session.number), end)
 
 
-# By it a program finds libraries that the audit, which runs without it, does not.
-_SEARCHED = "LD_LIBRARY_PATH"
-
-
 def lacking(session: Session, plan: Plan, case: Case, arm: str) -> str:
     """What an arm lacks of a case's programs on any node, as a sentence; empty if nothing."""
-    audited = [
-        binary
-        for answer in session.answers
-        for binary in answer.state.binaries
-        if (binary.benchmark, binary.arm) == (case.benchmark, arm)
-    ]
-    for binary in audited:
+    for binary in (each for answer in session.answers for each in answer.state.binaries):
+        if (binary.benchmark, binary.arm) != (case.benchmark, arm):
+            continue
         if not binary.sha256:
             return f"{binary.path} is not there"
         absent = [each.library for each in binary.closure if each.sha256 == NOT_FOUND]
@@ -379,23 +365,19 @@ def tell_what_lacks(session: Session, plan: Plan) -> None:
         UserError: nothing is left that the study compares with its reference.
     """
     found = {
-        (case.name, arm): lacking(session, plan, case, arm)
+        (case.name, arm): why
         for case in plan.cases
         if session.benchmarks[case.benchmark].available
         for arm in plan.arms
+        if (why := lacking(session, plan, case, arm))
     }
     titles = {case.name: plan.benchmark_titles[case.benchmark] for case in plan.cases}
-    lines = sorted(
-        {
-            f"{titles[case]}, {plan.arm_titles[arm]}: {why}"
-            for (case, arm), why in found.items()
-            if why
-        }
-    )
-    compared = [each for each in plan.comparisons if each.arm not in plan.aa_pair]
+    said = {f"{titles[case]}, {plan.arm_titles[arm]}: {why}" for (case, arm), why in found.items()}
+    lines = sorted(said)
     if lines and all(
-        found.get((each.case, each.arm)) or found.get((each.case, each.reference))
-        for each in compared
+        {(each.case, each.arm), (each.case, each.reference)} & found.keys()
+        for each in plan.comparisons
+        if each.arm not in plan.aa_pair
     ):
         raise UserError(
             "\n".join(["nothing of this study could be compared", *lines]),
@@ -412,8 +394,9 @@ def _searches_elsewhere(session: Session, plan: Plan, case: Case) -> bool:
         case = plan.case_in(case, plan.reference)
         provided = case.definition.provided_by(plan.provider)
         program = provided.program(case.parameters, session.node)
-        # What is run as it is given finds its libraries as whoever measures does.
-        return program.as_given or _SEARCHED in program.environment
+        # What is run as it is given finds its libraries as whoever measures does, and by this
+        # variable a program finds those that the audit, which runs without it, does not.
+        return program.as_given or "LD_LIBRARY_PATH" in program.environment
     except UserError:
         # It is too large for this node, and not started anyway.
         return True
