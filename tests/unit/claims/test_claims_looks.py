@@ -37,6 +37,9 @@ MADE = [
 # A test of each rule that is not, which decides the data of `_along` if they were looked at once.
 AT_NODES = {"parameters": {"nodes": 1}}
 NOT_MADE = [
+    data.test_of("change", factor="nodes", levels=[1, 4], expect="costs-more",
+                 smallest_effect_percent=1),
+    data.test_of("counts", along="nodes", order=[4, 2, 1]),
     data.test_of("coefficient-of-variation", AT_NODES, bound_percent=5),
     data.test_of("equivalent-difference", AT_NODES, margin=1),
     data.test_of("exists", AT_NODES, expect=True),

@@ -213,7 +213,9 @@ def test_what_is_read_into_a_number_stands_beside_its_verdict(tmp_path: Path) ->
     assert found.evidence["counts"].tolist() == [True, False]
 
 
-@pytest.mark.parametrize("benchmark, reason", [("other", "more nodes"), ("spin", "95 % interval")])
+@pytest.mark.parametrize(
+    "benchmark, reason", [("other", "it needs more nodes"), ("spin", "95 % interval")]
+)
 def test_what_it_takes_is_said_where_nothing_was_tested(tmp_path, benchmark, reason: str) -> None:
     test = data.test_of("equivalence", {"benchmark": benchmark}, margin_percent=1)
     known = data.register(tmp_path, data.claim(test, needs="more nodes"))

@@ -64,8 +64,18 @@ def test_a_claim_is_tested_or_says_why_not(claim: dict[str, Any]) -> None:
 
 
 @each_claim
+def test_what_no_archive_answers_says_what_it_takes_and_nothing_else_does(claim) -> None:
+    with (CONFIG / "expected_verdicts.csv").open(newline="", encoding="utf-8") as file:
+        ended = {row["verdict"] for row in csv.DictReader(file) if row["claim"] == claim["id"]}
+    says_why = "not_tested" in claim or bool(of_rule(claim, "anchor"))
+    assert ("needs" in claim or says_why) == (ended == {"not-tested"})
+    assert not ("needs" in claim and says_why)
+
+
+@each_claim
 def test_no_claim_uses_words_that_no_test_can_show(claim: dict[str, Any]) -> None:
-    texts = [claim[key] for key in ("claim", "published", "not_tested") if key in claim]
+    texts = [claim[key] for key in ("claim", "published", "not_tested", "needs") if key in claim]
+    texts += [test["reading"] for test in claim.get("tests", []) if "reading" in test]
     texts += [test.get("instead_of", "") for test in claim.get("tests", [])]
     for text in texts:
         assert not BANNED.search(text)

@@ -124,43 +124,49 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
     kind = datasets[0].dataset.kind
     claim, capability = claim.on(kind.support), claim.capability[kind.support]
     can = capability != NO_CAPABILITY or all(test.rule == ANCHOR for test in claim.tests)
+    needs = claim.needs and f"it needs {claim.needs}"
     if not (claim.tests and can):
         reason = f"this kind of system ({kind.label}) cannot test it"
         if kind.support == MACHINE and claim.capability[CLUSTER] != NO_CAPABILITY:
             reason += "; a cluster can"
-        reason = claim.not_tested or claim.needs or reason
-        return Verdict(claim, capability, terms.NOT_TESTED, reason)
+        return Verdict(claim, capability, terms.NOT_TESTED, claim.not_tested or needs or reason)
     numbers = [test for test in claim.tests if not test.reading]
     found = corrected([f for test in numbers for f in _findings(test, claim, datasets)])
     of_most = _tests_of_most(claim)
     pool = iter(most_hold([finding for finding in found if finding.test in of_most]))
     found = [next(pool) if finding.test in of_most else finding for finding in found]
-    # An arm that no system could run takes its part from the claim, and not the rest of it.
+    # An arm that is not there takes its part from the claim, and not the rest of it.
     lacking = [f for f in found if f.of_arm and f.test not in of_most]
-    if all(finding.verdict == terms.NOT_TESTED for finding in found):
-        lacking = []
-    found = [replace(f, counts=f.counts and f not in lacking) for f in found]
-    deciding = [finding for finding in found if finding.counts]
+    rest = [finding for finding in found if finding not in lacking]
+    if all(finding.verdict == terms.NOT_TESTED for finding in rest):
+        lacking, rest = [], found
+    deciding = [finding for finding in rest if finding.counts]
     verdict, reason = verdict_of(deciding), reason_of(deciding)
+    covered = _covered_by(claim, deciding)
+    if verdict == terms.NOT_TESTED:
+        return Verdict(claim, capability, verdict, needs or reason, tuple(found), covered)
     if lacking:
         verdict = min(verdict, terms.HOLDS_IN_PART, key=terms.VERDICTS.index)
         reason += f"; not tested: {'; '.join(dict.fromkeys(f.reason for f in lacking))}"
-    if verdict == terms.NOT_TESTED:
-        reason = claim.needs or reason
-    for test in claim.tests:
-        if test.reading:
-            read = _findings(test, claim, datasets)
-            found += [replace(finding, counts=False) for finding in read]
-            reason += f"; {test.reading}: {verdict_of(read)}, {reason_of(read)}"
+    if covered and verdict in (terms.HOLDS_IN_PART, terms.ORDER_OK):
+        reason = f"{covered}; {reason}"
+    if capability in PARTLY and verdict in (terms.ORDER_OK, terms.DIFFERS):
+        reason += f"; {PARTLY[capability]} can be tested here"
+    aside = lacking
+    for test in (test for test in claim.tests if test.reading):
+        read = _findings(test, claim, datasets)
+        aside = [*aside, *read]
+        reason += f"; {test.reading}: {verdict_of(read)}, {reason_of(read)}"
+    shown = (*rest, *(replace(finding, counts=False) for finding in aside))
+    return Verdict(claim, capability, verdict, reason, shown, covered)
+
+
+def _covered_by(claim: Claim, deciding: Sequence[Finding]) -> str:
+    """How much of what a claim speaks of was decided, in words."""
     benchmarks = {test.number: test.cells.benchmark for test in claim.tests}
     covered = {f.coverage: benchmarks[f.test] for f in deciding if f.coverage}
     several = len(covered) > 1
-    told = "; ".join(f"{name}: {text}" if several else text for text, name in covered.items())
-    if told and verdict in (terms.HOLDS_IN_PART, terms.ORDER_OK):
-        reason = f"{told}; {reason}"
-    if capability in PARTLY and verdict in (terms.ORDER_OK, terms.DIFFERS):
-        reason += f"; {PARTLY[capability]} can be tested here"
-    return Verdict(claim, capability, verdict, reason, tuple(found), told)
+    return "; ".join(f"{name}: {text}" if several else text for text, name in covered.items())
 
 
 def _tests_of_most(claim: Claim) -> set[int]:
