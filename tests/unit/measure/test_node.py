@@ -41,56 +41,53 @@ def test_what_benchmarks_size_themselves_by():
     assert facts.last_level_cache >= 0
 
 
+CPUINFO = "processor\t: 0\nmodel name\t: One: fast\n\nprocessor\t: 1\nnothing\n"
+BOOT = "secret=1 nohz_full=1-3 mitigations=off quiet isolcpus=2 -- isolcpus=9"
+
+
 @pytest.mark.parametrize(
-    ("mounts", "versions"),
+    ("said", "text", "found"),
     [
-        (MOUNTS, "v1: cpu,cpuacct,memory"),
-        (UNIFIED, "v2"),
-        (MOUNTS + UNIFIED, "v1: cpu,cpuacct,memory; v2"),
-        ("", ""),
-        ("short line\n", ""),
+        (node.cgroup_versions, MOUNTS, "v1: cpu,cpuacct,memory"),
+        (node.cgroup_versions, UNIFIED, "v2"),
+        (node.cgroup_versions, MOUNTS + UNIFIED, "v1: cpu,cpuacct,memory; v2"),
+        (node.cgroup_versions, "", ""),
+        (node.cgroup_versions, "short line\n", ""),
+        # The first of each key is kept, and of boot parameters those that are known.
+        (node.pairs, CPUINFO, {"processor": "0", "model name": "One: fast"}),
+        (node.boot_parameters, BOOT, "isolcpus=2 mitigations=off nohz_full=1-3"),
+        (node.selected, "always [madvise] never", "madvise"),
+        (node.selected, "always", ""),
+        (node.selected, "", ""),
+        (node.size_in_bytes, "266240K", 272_629_760),
+        (node.size_in_bytes, "1G", 2**30),
+        (node.size_in_bytes, "7", 7),
+        (node.size_in_bytes, "", 0),
+        (node.size_in_bytes, "x", 0),
+        # Pages on the lists of each CPU.
+        (node.free_per_cpu, ZONEINFO, 1024 * os.sysconf("SC_PAGE_SIZE")),
+        (node.free_per_cpu, "", 0),
     ],
 )
-def test_cgroup_versions(mounts, versions):
-    assert node.cgroup_versions(mounts) == versions
+def test_what_the_kernel_s_texts_say(said, text, found):
+    assert said(text) == found
 
 
-def test_pairs_keeps_the_first_of_each_key():
-    text = "processor\t: 0\nmodel name\t: One: fast\n\nprocessor\t: 1\nnothing\n"
-    assert node.pairs(text) == {"processor": "0", "model name": "One: fast"}
-
-
-@pytest.mark.parametrize(
-    ("choices", "chosen"), [("always [madvise] never", "madvise"), ("always", ""), ("", "")]
-)
-def test_selected(choices, chosen):
-    assert node.selected(choices) == chosen
-
-
-def test_only_known_boot_parameters_are_kept():
-    line = "secret=1 nohz_full=1-3 mitigations=off quiet isolcpus=2 -- isolcpus=9"
-    assert node.boot_parameters(line) == "isolcpus=2 mitigations=off nohz_full=1-3"
+VOLUNTARY = {"CONFIG_PREEMPT_VOLUNTARY": "y", "CONFIG_PREEMPT_DYNAMIC": "y"}
 
 
 @pytest.mark.parametrize(
-    ("config", "model"),
+    ("config", "in_force", "model"),
     [
-        ({"CONFIG_PREEMPT_NONE": "y"}, "PREEMPT_NONE"),
-        (
-            {"CONFIG_PREEMPT_VOLUNTARY": "y", "CONFIG_PREEMPT_DYNAMIC": "y"},
-            "PREEMPT_VOLUNTARY, may be changed at boot",
-        ),
-        ({}, ""),
+        ({"CONFIG_PREEMPT_NONE": "y"}, "", "PREEMPT_NONE"),
+        ({"CONFIG_PREEMPT_NONE": "y"}, "none voluntary (full)", "full"),
+        (VOLUNTARY, "", "PREEMPT_VOLUNTARY, may be changed at boot"),
+        ({}, "", ""),
     ],
 )
-def test_preemption(config, model, monkeypatch):
-    monkeypatch.setattr(node, "read", lambda _path: "")
+def test_preemption(config, in_force, model, monkeypatch):
+    monkeypatch.setattr(node, "read", lambda _path: in_force)
     assert node.preemption(config) == model
-
-
-def test_preemption_in_force(monkeypatch):
-    monkeypatch.setattr(node, "read", lambda _path: "none voluntary (full)")
-    assert node.preemption({"CONFIG_PREEMPT_NONE": "y"}) == "full"
 
 
 def test_the_last_level_is_the_highest(tmp_path):
@@ -102,18 +99,6 @@ def test_the_last_level_is_the_highest(tmp_path):
             (index / name).write_text(text + "\n")
     assert node.last_level_cache(tmp_path) == 260 * 2**20
     assert node.last_level_cache(tmp_path / "cache") == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "size"), [("266240K", 272_629_760), ("1G", 2**30), ("7", 7), ("", 0), ("x", 0)]
-)
-def test_size_in_bytes(text, size):
-    assert node.size_in_bytes(text) == size
-
-
-def test_pages_on_per_cpu_lists_are_counted():
-    assert node.free_per_cpu(ZONEINFO) == 1024 * os.sysconf("SC_PAGE_SIZE")
-    assert node.free_per_cpu("") == 0
 
 
 def test_a_file_that_is_not_there_reads_as_nothing(tmp_path):

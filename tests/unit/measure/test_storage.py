@@ -32,31 +32,25 @@ def test_attempts_are_counted_as_numbers_and_never_reused(tmp_path: Path) -> Non
     ]
 
 
-def test_a_private_folder_is_no_link_and_no_one_else_s(tmp_path: Path) -> None:
-    assert places.private_folder(tmp_path / "own").is_dir()
-    (tmp_path / "link").symlink_to(tmp_path / "own")
-    with pytest.raises(UserError, match="is a link or belongs to another user"):
-        places.private_folder(tmp_path / "link")
+# What a neighbour can leave in /tmp in place of a folder or a file.
+LEFT = {
+    "file": Path.touch,
+    "FIFO": os.mkfifo,
+    "folder": Path.mkdir,
+    "link": lambda place: place.symlink_to(place.with_name("elsewhere")),
+    "link to a folder": lambda place: place.symlink_to(place.parent),
+    "link to itself": lambda place: place.symlink_to(place),
+    "open": lambda place: place.mkdir() or place.chmod(0o777),
+}
 
 
-@pytest.mark.parametrize("kind", ["file", "FIFO", "link to nothing", "link to itself", "open"])
+@pytest.mark.parametrize("kind", sorted(LEFT.keys() - {"folder"}))
 def test_what_is_no_private_folder_is_refused_in_one_message(tmp_path: Path, kind: str) -> None:
     """A neighbour can leave anything in /tmp; a file there ended every block in a traceback."""
-    place = tmp_path / "parity"
-    match kind:
-        case "file":
-            place.touch()
-        case "FIFO":
-            os.mkfifo(place)
-        case "link to nothing":
-            place.symlink_to("nowhere")
-        case "link to itself":
-            place.symlink_to(place)
-        case "open":
-            place.mkdir()
-            place.chmod(0o777)
-    with pytest.raises(UserError, match=r"no folder|others may write"):
-        places.private_folder(place)
+    assert places.private_folder(tmp_path / "own").is_dir()
+    LEFT[kind](tmp_path / "parity")
+    with pytest.raises(UserError, match=r"is a link or .* no folder|others may write"):
+        places.private_folder(tmp_path / "parity")
     with pytest.raises(UserError, match="cannot be made"):
         places.private_folder(tmp_path / "no such folder/parity")
 
@@ -116,20 +110,13 @@ def test_what_another_user_made_is_refused(for_all: Path) -> None:
 @pytest.mark.parametrize("kind", ["link", "FIFO", "folder"])
 def test_a_lock_is_a_file_of_its_folder(tmp_path: Path, kind: str) -> None:
     """A link would have made or opened a file elsewhere, with the rights of who measures."""
-    lock, elsewhere = tmp_path / "lock", tmp_path / "elsewhere"
-    match kind:
-        case "link":
-            lock.symlink_to(elsewhere)
-        case "FIFO":
-            os.mkfifo(lock)
-        case "folder":
-            lock.mkdir()
+    LEFT[kind](tmp_path / "lock")
     with (
         pytest.raises(UserError, match=r"the lock (is no|cannot)"),
         places.only_one(tmp_path, "another measurement"),
     ):
         pass
-    assert not elsewhere.exists()
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_an_emptied_folder_is_empty(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -344,9 +345,7 @@ def _start_with_allocation(content: Content) -> Content:
     """1 to 2: one node and no batch system; what an image's marker says was not kept."""
 
     def with_recipes(arms: Content) -> Content:
-        for name in arms:
-            arms = in_parts(arms, name, _and_also(recipe=""))
-        return arms
+        return reduce(lambda all_, name: in_parts(all_, name, _and_also(recipe="")), arms, arms)
 
     return in_parts({"allocation": {}, "other_nodes": []} | content, "arms", with_recipes)
 
@@ -355,14 +354,10 @@ def _start_with_allocation(content: Content) -> Content:
 _end_with_busy_fraction = _and_also(busy_fraction=None)
 
 
-def _block_with_allocations(content: Content) -> Content:
-    """1 to 2: what its sessions found is of the same age."""
-
-    def of_session(session: Content) -> Content:
-        begun = in_parts(session, "start", _start_with_allocation)
-        return in_parts(begun, "end", _end_with_busy_fraction)
-
-    return in_parts(content, "sessions", of_session)
+def _session_with_both(session: Content) -> Content:
+    """What a block's session found is as old as the block."""
+    begun = in_parts(session, "start", _start_with_allocation)
+    return in_parts(begun, "end", _end_with_busy_fraction)
 
 
 def _progress_not_counted(content: Content) -> Content:
@@ -377,7 +372,11 @@ RECORD = Format(
     RunRecord, (_and_also(ranks=[]), unchanged, unchanged), said_from_2_on, file="record.json"
 )
 STARTED = Format(Started, (_and_also(ranks=0),), said_from_2_on, file="started.json")
-BLOCK = Format(BlockRecord, (_block_with_allocations, unchanged), file="block.json")
+BLOCK = Format(
+    BlockRecord,
+    (lambda block: in_parts(block, "sessions", _session_with_both), unchanged),
+    file="block.json",
+)
 PROGRESS = Format(BlockProgress, (_progress_not_counted,), file="progress.json")
 BATCH = Format(BatchRecord)
 QUESTION = Format(Question, file="question.json")

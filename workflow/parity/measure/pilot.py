@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +29,6 @@ from parity.core.errors import UserError
 from parity.core.files import as_text
 from parity.measure import places
 from parity.measure.attempt import Order, make_attempt
-from parity.measure.documents import RunRecord
 from parity.measure.node import facts, node_name
 from parity.measure.session import Session, begin_session, this_allocation
 from parity.plan.making import make_plan
@@ -67,47 +67,38 @@ def next_amount(amount: int, seconds: float, target: float, most: int) -> int:
     return min(most, max(1, unit * math.ceil(wanted / unit)))
 
 
-@dataclass(frozen=True)
-class NativeRuns:
-    """Runs a case on this node in the reference, each attempt in a folder of its own.
+def native_outputs(
+    study: Study, session: Session, folder: Path, benchmark: Benchmark, case: Case
+) -> Outputs:
+    """What a run of the case on this node in the reference left.
 
-    Attributes:
-        arm: the reference's name.
-        attempts: how often a run that fails is tried.
+    Args:
+        folder: in which each attempt gets a folder of its own.
+
+    Raises:
+        UserError: it failed, or a gate did not hold, in all of its attempts.
     """
-
-    session: Session
-    arm: str
-    attempts: int
-    folder: Path
-
-    def outputs(self, benchmark: Benchmark, case: Case) -> Outputs:
-        """What a run of the case left.
-
-        Raises:
-            UserError: it failed, or a gate did not hold, in all of its attempts.
-        """
-        program = benchmark.program(case.parameters, self.session.node)
-        state, arm = self.session.states[self.arm], every_arm()[self.arm]
-        order = Order(f"{case.name}.{self.arm}", case, arm, state, program, self.session)
-        for _ in range(self.attempts):
-            attempt = places.new_attempt(self.folder)
-            made = make_attempt(order, attempt)
-            if not made.reason:
-                return _outputs(attempt, made, self.session)
+    program = benchmark.program(case.parameters, session.node)
+    state, arm = session.states[study.reference], every_arm()[study.reference]
+    order = Order(f"{case.name}.{study.reference}", case, arm, state, program, session)
+    for _ in range(study.attempts):
+        attempt = places.new_attempt(folder)
+        made = make_attempt(order, attempt)
+        if not made.reason:
+            break
+    else:
         raise _refused(case, f"{made.reason}, {made.detail}")
-
-
-def _outputs(folder: Path, made: RunRecord, session: Session) -> Outputs:
-    def text(path: Path) -> str:
-        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-
+    texts = {
+        path.name: path.read_text(encoding="utf-8", errors="replace")
+        for path in attempt.iterdir()
+        if path.is_file()
+    }
     return Outputs(
-        stdout=text(folder / "stdout"),
-        stderr=text(folder / "stderr"),
-        files={path.name: as_text(path.read_bytes()) for path in (folder / "files").glob("*")},
+        stdout=texts["stdout"],
+        stderr=texts["stderr"],
+        files={path.name: as_text(path.read_bytes()) for path in (attempt / "files").glob("*")},
         wall_seconds=made.starts_wall_seconds,
-        samples=tuple(map(json.loads, text(folder / "samples.jsonl").splitlines())),
+        samples=tuple(map(json.loads, texts.get("samples.jsonl", "").splitlines())),
         parameters=made.parameters,
         command=made.last_command,
         last_level_cache=session.node.last_level_cache,
@@ -124,8 +115,13 @@ def _refused(case: Case, why: str) -> UserError:
     )
 
 
-def find_amount(benchmark: Benchmark, case: Case, runs: NativeRuns) -> Amount:
+def find_amount(
+    benchmark: Benchmark, case: Case, outputs: Callable[[Benchmark, Case], Outputs]
+) -> Amount:
     """The amount whose timed section takes about the benchmark's target, from the case's own on.
+
+    Args:
+        outputs: makes a run of a case, and gives what it left.
 
     Raises:
         UserError: a run failed, the output at the amount is not valid, or no amount is near.
@@ -135,7 +131,7 @@ def find_amount(benchmark: Benchmark, case: Case, runs: NativeRuns) -> Amount:
     amount = case.parameters[name]
     for _ in range(TRIES):
         sized = replace(case, parameters=case.parameters | {name: amount})
-        made = [runs.outputs(benchmark, sized) for _ in range(RUNS)]
+        made = [outputs(benchmark, sized) for _ in range(RUNS)]
         seconds = min(map(benchmark.timed_seconds, made))
         better = next_amount(amount, seconds, target, most) if seconds else amount
         # Where a unit takes longer than the target, there is nothing nearer than one of them.
@@ -177,33 +173,16 @@ def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:
         UserError: others keep the node busy, the working folder is not ours, or no amount is
             found for a benchmark that can run here.
     """
-    amounts, left_out = _amounts(study, cases, system) if cases else ({}, {})
-    return Pilot(
-        node=node_name(),
-        cpu_model=facts()["cpu_model"],
-        amounts={
-            name: {study.definitions[name].sized_by: each.value} for name, each in amounts.items()
-        },
-        seconds={name: each.seconds for name, each in amounts.items()},
-        walls={name: each.wall for name, each in amounts.items()},
-        left_out=left_out,
-    )
-
-
-def _amounts(
-    study: Study, cases: Sequence[Case], system: System
-) -> tuple[dict[str, Amount], dict[str, str]]:
-    """The amount of each benchmark, and why those that cannot run here have none."""
-    places.make_places(SCRATCH)
-    native = replace(make_plan(study), arms=(study.reference,), cases=tuple(cases))
-    amounts, left_out = {}, {}
-    with (
-        TemporaryDirectory(prefix="parity-pilot-") as temporary,
-        places.only_one(SCRATCH, "another measurement on this node"),
-    ):
-        folder = Path(temporary)
-        session = begin_session(native, {}, {}, system, this_allocation(system, 1), folder)
-        runs = NativeRuns(session, study.reference, study.attempts, folder / "runs")
+    amounts: dict[str, Amount] = {}
+    left_out: dict[str, str] = {}
+    with ExitStack() as around:
+        if cases:
+            places.make_places(SCRATCH)
+            folder = Path(around.enter_context(TemporaryDirectory(prefix="parity-pilot-")))
+            around.enter_context(places.only_one(SCRATCH, "another measurement on this node"))
+            native = replace(make_plan(study), arms=(study.reference,), cases=tuple(cases))
+            session = begin_session(native, {}, {}, system, this_allocation(system, 1), folder)
+            outputs = partial(native_outputs, study, session, folder / "runs")
         for name, group in groupby(cases, key=lambda case: case.benchmark):
             benchmark, of_it = study.definitions[name].provided_by(study.provider), list(group)
             try:
@@ -216,7 +195,16 @@ def _amounts(
                 left_out[name] = error.what
                 print(f"{name}: {error.what}", flush=True)
                 continue
-            found = amounts[name] = max(find_amount(benchmark, case, runs) for case in of_it)
+            found = amounts[name] = max(find_amount(benchmark, case, outputs) for case in of_it)
             said = f"{found.seconds:.2f} s with {benchmark.sized_by} = {found.value}"
             print(f"{name}: {said}", flush=True)
-    return amounts, left_out
+    return Pilot(
+        node=node_name(),
+        cpu_model=facts()["cpu_model"],
+        amounts={
+            name: {study.definitions[name].sized_by: each.value} for name, each in amounts.items()
+        },
+        seconds={name: each.seconds for name, each in amounts.items()},
+        walls={name: each.wall for name, each in amounts.items()},
+        left_out=left_out,
+    )

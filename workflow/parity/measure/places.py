@@ -204,14 +204,12 @@ def end_processes_in(folder: Path) -> None:
     elsewhere ends with them: a program that serves the files of an image stands in the root.
     """
     deadline = time.monotonic() + LONGEST_END_SECONDS
-    while left := list(processes_in(folder)):
+    while (left := list(processes_in(folder))) and time.monotonic() < deadline:
         for process in left:
-            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            with suppress(psutil.Error):
                 for each in (*process.children(recursive=True), process):
-                    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                    with suppress(psutil.Error):
                         each.kill()
-        if time.monotonic() > deadline:
-            return
         time.sleep(0.01)
 
 

@@ -31,8 +31,8 @@ Attempts = Sequence[RunRecord | None]
 
 def attempts_of(run_folder: Path) -> list[RunRecord | None]:
     """What became of a run's attempts; raises UserError."""
-    folders = places.attempts(run_folder)
-    return [RECORD.read_in(folder) if RECORD.is_in(folder) else None for folder in folders]
+    made = places.attempts(run_folder)
+    return [RECORD.read_in(folder) if RECORD.is_in(folder) else None for folder in made]
 
 
 def good_record(attempts: Attempts) -> RunRecord | None:
@@ -111,18 +111,12 @@ def begin(block: Block, folder: Path) -> None:
 def count(run: str, reason: str, was_started: bool, folder: Path) -> None:
     """Add one run of the block that was begun; `reason` is empty if it ended well."""
     before, now = PROGRESS.read_in(folder), places.now()
-    ended, not_started = dict(before.runs_ended), dict(before.runs_not_started)
-    for runs in (ended, not_started):
-        runs.pop(run, None)
-    (ended if was_started else not_started)[run] = reason
-    session = _seconds_between(before.session_started, now)
-    counted = replace(
-        before,
-        updated=now,
-        seconds=round(before.seconds_before + session, 3),
-        runs_ended=ended,
-        runs_not_started=not_started,
-    )
+    seconds = before.seconds_before + _seconds_between(before.session_started, now)
+    counted = replace(before, updated=now, seconds=round(seconds, 3))
+    if was_started:
+        counted = replace(counted, runs_ended=before.runs_ended | {run: reason})
+    else:
+        counted = replace(counted, runs_not_started=before.runs_not_started | {run: reason})
     PROGRESS.write_in(folder, counted)
 
 
@@ -151,9 +145,8 @@ def read(block: Block, folder: Path) -> BlockProgress | None:
     Raises:
         UserError: the record of the block is broken.
     """
-    if kept := _kept(folder):
-        return kept
-    return _of_finished(block, folder) if BLOCK.is_in(folder) else None
+    kept = _kept(folder)
+    return kept or (_of_finished(block, folder) if BLOCK.is_in(folder) else None)
 
 
 def _kept(folder: Path) -> BlockProgress | None:
@@ -185,8 +178,7 @@ def _of_finished(block: Block, folder: Path) -> BlockProgress | None:
     not_started = {run: why.reason for run, why in finished.not_started.items()}
     attempts = {run.name: attempts_of(folder / "runs" / run.name) for run in block.runs}
     spans = [(each.start.started, each.end.ended) for each in finished.sessions if each.end]
-    if not spans:
-        # All of it was stopped before it began.
+    if not spans:  # all of it was stopped before it began
         return None
     each = [_seconds_between(*span) for span in spans]
     return BlockProgress(
