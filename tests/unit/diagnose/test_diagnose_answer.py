@@ -9,14 +9,14 @@ from parity.analysis.decision import WITHOUT_CONTROL, decide
 from parity.core.errors import UserError
 from parity.diagnose import study
 from parity.diagnose.answer import WIDTH, Rung, answer_of, causes_of, concluded
-from parity.diagnose.steps import CONTAINER, Ladder, Step
+from parity.diagnose.steps import CONTAINER, Step
 from parity.diagnose.study import Line, measure, study_of
 
 BINDING, SPACES, MEMORY = "CPU binding", "namespaces", "size of /dev/shm"
 STEPS = [BINDING, SPACES, MEMORY, CONTAINER]
 MARGIN = 0.05
-STEP = tuple(Step(name, "0-1", "0") for name in STEPS[:-1])
-LADDER = Ladder(STEP, ("root: ext4 → overlay",))
+STEP = [Step(name, "0-1", "0") for name in STEPS[:-1]]
+LADDER = [*STEP, Step("root", "ext4", "overlay", obstacle="needs root")]
 SLEEP = "/bin/sleep"
 
 

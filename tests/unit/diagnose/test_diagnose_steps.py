@@ -17,7 +17,7 @@ from parity.core.errors import REFUSED, UserError
 from parity.diagnose import surroundings
 from parity.diagnose.look import look
 from parity.diagnose.setting import Setting
-from parity.diagnose.steps import Ladder, Step, ladder_of, proven
+from parity.diagnose.steps import Step, proven, steps_of
 from parity.diagnose.surroundings import Surroundings, document, read
 from parity.runtimes.ladder import CONTROL_GROUP
 from parity.runtimes.limits import control_group_version
@@ -46,13 +46,17 @@ NATIVE = Surroundings(
 )
 
 
-def titles(container: Surroundings, folder) -> list[str]:
-    (folder / "code").mkdir(exist_ok=True)
-    return [step.title for step in ladder_of(NATIVE, container, folder).steps]
+def parted(*sides) -> tuple[list[Step], list[str]]:
+    """The steps that are made, and the others as they are told."""
+    steps = list(steps_of(*sides))
+    left_out = [step for step in steps if step.obstacle]
+    told = [f"{it.title}: {it.native} → {it.container} ({it.obstacle})" for it in left_out]
+    return [step for step in steps if not step.obstacle], told
 
 
 def test_without_a_difference_there_is_no_step(tmp_path):
-    assert titles(NATIVE, tmp_path) == []
+    (tmp_path / "code").mkdir()
+    assert parted(NATIVE, NATIVE, tmp_path) == ([], [])
 
 
 def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
@@ -83,8 +87,8 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
         user="1000",
         files={name: "d" * 64 for name in NATIVE.files},
     )
-    ladder = ladder_of(NATIVE, container, tmp_path)
-    assert [step.title for step in ladder.steps] == [
+    made, left_out = parted(NATIVE, container, tmp_path)
+    assert [step.title for step in made] == [
         *("CPU binding", "CPU quota", "memory limit", "limit of processes", "priority (nice)"),
         *("transparent huge pages", "resource limits"),
         *("environment: OMP_NUM_THREADS", "environment: PATH", "environment"),
@@ -92,13 +96,13 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
         *("seccomp filters", "C library of the image", "libraries of the image", "program file"),
         *("image as a directory", "root file system"),
     ]
-    assert ladder.left_out == ("user:  → 1000 (not made)",)
-    by_title = {step.title: step for step in ladder.steps}
+    assert left_out == ["user:  → 1000 (not made)"]
+    by_title = {step.title: step for step in made}
     # A value may be a secret, so it is told nowhere.
     said = by_title["environment"]
     assert (said.native, said.container) == ("TOKEN", "SITE")
     assert "secret" not in str(document(NATIVE))
-    assert sorted(ladder.secrets.values()) == ["/usr/bin", "1", "x"]
+    assert [value for step in made for value in step.secrets.values()] == ["1", "/usr/bin", "x"]
     assert by_title["size of /dev/shm"].container == "64 KiB"
     assert by_title["libraries of the image"].loads == {"d" * 64}
     words = by_title["program file"].setting.words(["solver", "in.dat"], NATIVE.command)
@@ -128,7 +132,7 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
         *(str(code / "solver"), "in.dat"),
     ]
     root = str(tmp_path / "image/root")
-    last = ladder.steps[-1].setting.words(["solver", "in.dat"], NATIVE.command)
+    last = made[-1].setting.words(["solver", "in.dat"], NATIVE.command)
     assert last == [
         *(*before, "unshare", "--mount", "/bin/sh", "-euc", MOUNTED, "mounted", "overlay"),
         *(str(image), root, *filtered, shutil.which("bwrap") or "bwrap", "--bind", root, "/"),
@@ -153,7 +157,7 @@ def test_any_loader_is_one_and_a_program_of_another_c_library_comes_with_it(
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / loader).touch()
     files = {f"/lib/{loader}": "d" * 64, f"/lib/{library}": "e" * 64, "/bin/solver": "f" * 64}
-    first, *_ = ladder_of(NATIVE, replace(NATIVE, files=files), tmp_path).steps
+    first, *_ = steps_of(NATIVE, replace(NATIVE, files=files), tmp_path)
     assert first.title == "C library of the image" and first.setting.program.endswith("/solver")
     assert "program ffffffff" in first.container and "d" * 64 in first.loads
 
@@ -175,11 +179,11 @@ def test_what_is_preloaded_may_have_the_name_of_another_library(tmp_path, monkey
     copy = tmp_path / f"preload{preloaded}"
     for kept, source in ((tmp_path / "code/libc.so.6", Path(ours)), (copy, preloaded)):
         assert kept.read_bytes() == source.read_bytes()
-    ladder = ladder_of(native, container, tmp_path)
-    assert ladder.secrets == {"PARITY_VARIABLE_0": f"{copy}:/gone.so"}
-    monkeypatch.setenv("PARITY_VARIABLE_0", ladder.secrets["PARITY_VARIABLE_0"])
-    (step,) = proven(ladder, [], SLEEP, native.command).steps
-    assert step.title == "environment: LD_PRELOAD"
+    made, _ = parted(native, container, tmp_path)
+    assert [step.secrets for step in made] == [{"PARITY_VARIABLE_0": f"{copy}:/gone.so"}]
+    monkeypatch.setenv("PARITY_VARIABLE_0", made[0].secrets["PARITY_VARIABLE_0"])
+    (step,) = proven(made, [], SLEEP, native.command)
+    assert (step.title, step.obstacle) == ("environment: LD_PRELOAD", "")
     assert step.loads == {container.files[str(preloaded)]}
 
 
@@ -198,11 +202,11 @@ def test_within_the_image_what_is_preloaded_is_where_it_was(tmp_path, monkeypatc
         )
         for digest in "12"
     )
-    ladder = ladder_of(native, container, tmp_path)
-    assert [step.title for step in ladder.steps] == [
-        *("environment: LD_PRELOAD", "namespaces", "image as a directory"),
-    ]
-    values = [ladder.secrets[step.setting.variables["LD_PRELOAD"]] for step in ladder.steps]
+    made, _ = parted(native, container, tmp_path)
+    titles = ["environment: LD_PRELOAD", "namespaces", "image as a directory"]
+    assert [step.title for step in made] == titles
+    secrets = made[0].secrets | made[2].secrets
+    values = [secrets[step.setting.variables["LD_PRELOAD"]] for step in made]
     assert values == [f"{tmp_path}/preload/opt/slow.so"] * 2 + ["slow.so"]
 
 
@@ -220,17 +224,17 @@ def test_a_step_that_loads_files_has_to_prove_it(tmp_path, program, is_loaded, i
     own, _ = look(SLEEP, SLEEP)
     loads = frozenset({own.executable if is_loaded else "0" * 64})
     step = Step("it", "a", "b", loads=loads, setting=Setting(tmp_path, program=program))
-    made = proven(Ladder((step,), ()), [], SLEEP, own.command)
-    assert made.steps == (step,) * is_kept and len(made.left_out) == (not is_kept)
+    (seen,) = proven([step], [], SLEEP, own.command)
+    assert bool(seen.obstacle) != is_kept and seen == step._replace(obstacle=seen.obstacle)
 
 
 def test_what_the_program_or_its_launcher_sets_itself_surrounds_nobody(tmp_path):
     (tmp_path / "code").mkdir()
     native = replace(NATIVE, nice=-5, variables={**NATIVE.variables, "OMPI_COMM_WORLD_RANK": "0"})
-    ladder = ladder_of(native, NATIVE, tmp_path, NATIVE)
-    assert ladder.steps == ()
+    made, left_out = parted(native, NATIVE, tmp_path, NATIVE)
+    assert made == []
     reason = "the program or its launcher sets it itself"
-    assert ladder.left_out == (f"priority (nice): -5 → 0 ({reason})",)
+    assert left_out == [f"priority (nice): -5 → 0 ({reason})"]
 
 
 def test_the_program_is_looked_at_and_not_the_script_in_front_of_it(tmp_path):
@@ -259,20 +263,22 @@ def test_of_a_program_that_starts_others_the_one_that_uses_the_cpu_is_read(tmp_p
     (tmp_path / "code").mkdir()
     seen, _ = look(["/bin/sh", "-c", loop], ["/bin/sh", "-c", loop])
     assert Path(seen.busy).samefile(sys.executable) and seen.command[1:] == ("-c", loop)
-    ladder = ladder_of(seen, replace(seen, files={seen.busy: "a"}), tmp_path)
-    assert ladder.left_out[-1].endswith("(of a process that the program starts)")
+    _, left_out = parted(seen, replace(seen, files={seen.busy: "a"}), tmp_path)
+    assert left_out[-1].endswith("(of a process that the program starts)")
 
 
 def test_what_only_root_can_make_is_left_out_with_the_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     (tmp_path / "code").mkdir()
-    container = replace(NATIVE, quota=(1, 2), filters=2)
-    ladder = ladder_of(NATIVE, container, tmp_path)
-    assert ladder.steps == ()
-    assert ladder.left_out == (
-        "CPU quota: none → 1 of 2 us (needs root)",
-        "seccomp filters: 0 → 2 (the kernel does not give them to us)",
-    )
+    container = replace(NATIVE, quota=(1, 2), nice=-5, filters=2)
+    unread = "seccomp filters: 0 → 2 (the kernel does not give them to us)"
+    for user, titles, others in (
+        (0, ["CPU quota", "priority (nice)"], []),
+        (1000, [], ["CPU quota: none → 1 of 2 us", "priority (nice): 0 → -5"]),
+    ):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        made, left_out = parted(NATIVE, container, tmp_path)
+        assert [step.title for step in made] == titles
+        assert left_out == [*(f"{other} (needs root)" for other in others), unread]
 
 
 def test_a_plain_setting_is_the_program_itself(tmp_path):
@@ -296,15 +302,6 @@ def test_a_step_has_the_priority_and_the_pages_that_it_says(tmp_path):
         assert said == [str(os.nice(0) + nice), "THP_enabled:", pages]
 
 
-def test_only_root_has_a_higher_priority(tmp_path, monkeypatch):
-    (tmp_path / "code").mkdir()
-    for user, titles in ((0, ["priority (nice)"]), (1000, [])):
-        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
-        ladder = ladder_of(NATIVE, replace(NATIVE, nice=-5), tmp_path)
-        assert [step.title for step in ladder.steps] == titles
-        assert bool(ladder.left_out) == bool(user)
-
-
 def test_a_name_leads_to_no_folder_of_others(tmp_path, monkeypatch, capfd) -> None:
     """What stood there was deleted when the look failed."""
     kept = tmp_path / "clone/x/file"
@@ -323,7 +320,7 @@ def test_no_copy_of_an_image_stays(tmp_path, monkeypatch, end):
     def looked_at(_launcher, _container, program, folder, _pattern):
         (folder / "image/files").mkdir(parents=True)
         (folder / "surroundings.json").touch()
-        return Ladder((), ()), program
+        return [], program
 
     def measured(_study, folder):
         folder.mkdir()

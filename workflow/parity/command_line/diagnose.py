@@ -18,7 +18,7 @@ from parity.core.files import refuse_name
 from parity.diagnose.answer import ANSWER, concluded
 from parity.diagnose.look import IMAGE, look
 from parity.diagnose.setting import TRUE
-from parity.diagnose.steps import CONTAINER, Ladder, ladder_of, proven
+from parity.diagnose.steps import CONTAINER, Step, proven, steps_of
 from parity.diagnose.study import NATIVE, Line, measure, study_of, table_of
 from parity.diagnose.surroundings import SURROUNDINGS, document, read
 from parity.runtimes.ladder import MECHANISMS
@@ -82,20 +82,22 @@ def diagnose(
     end_as_by_ctrl_c()
     try:
         try:
-            ladder, own = _looked_at(first, outer, program, folder, pattern)
+            steps, own = _looked_at(first, outer, program, folder, pattern)
         except UserError:
             # Nothing was measured, and the next try takes the same name.
             shutil.rmtree(folder)
             raise
         lines = [Line(NATIVE[0], [*first, *program], [*first, TRUE])]
-        for step in ladder.steps:
+        for step in steps:
+            if step.obstacle:
+                continue
             words, start = step.setting.words(program, own), step.setting.start()
             lines.append(Line(step.title, [*first, *words], [*first, *start]))
         lines.append(Line(CONTAINER, [*first, *outer, *program], [*first, *outer, TRUE]))
         study = study_of(str(Path(path).absolute()), lines, margin, minutes, pattern, better)
         dataset = measure(study, folder / "runs")
         (folder / "table.csv").write_text(table_of(dataset), encoding="utf-8")
-        text = concluded(dataset, ladder, margin / 100, folder / "runs")
+        text = concluded(dataset, steps, margin / 100, folder / "runs")
         (folder / ANSWER).write_text(text, encoding="utf-8")
     finally:
         # It may have gigabytes, and was for the steps alone.
@@ -111,8 +113,8 @@ def _looked_at(
     program: Sequence[str],
     folder: Path,
     pattern: str,
-) -> tuple[Ladder, Sequence[str]]:
-    """The ladder between both sides, and the native process's own words."""
+) -> tuple[list[Step], Sequence[str]]:
+    """The steps between both sides, and the native process's own words."""
     native, said = look([*launcher, *program], program)
     _refuse_ambiguous(pattern, said, "the program by itself")
     front = len(native.command) - len(program)
@@ -120,10 +122,11 @@ def _looked_at(
     _refuse_ambiguous(pattern, said, "the program in its container")
     sides = {"native": document(native), "container": document(inside)}
     (folder / SURROUNDINGS).write_text(json.dumps(sides, indent=1), encoding="utf-8")
-    ladder = ladder_of(native, inside, folder, read(os.getpid()), launched=bool(launcher))
+    steps = list(steps_of(native, inside, folder, read(os.getpid()), launched=bool(launcher)))
     # Their values may be secrets, which no file is to hold: steps take them from our variables.
-    os.environ.update(ladder.secrets)
-    return proven(ladder, launcher, program, native.command), native.command
+    for step in steps:
+        os.environ.update(step.secrets)
+    return list(proven(steps, launcher, program, native.command)), native.command
 
 
 def _refuse_ambiguous(pattern: str, output: str, where: str) -> None:

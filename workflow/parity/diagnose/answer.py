@@ -16,7 +16,7 @@ from parity.analysis.analysis import analyse
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import Decision
 from parity.analysis.methods import holm
-from parity.diagnose.steps import CONTAINER, Ladder
+from parity.diagnose.steps import CONTAINER, Step
 from parity.diagnose.study import NATIVE, PROGRAM, last_words, never_well, without_starts
 
 ANSWER = "answer.txt"
@@ -53,7 +53,7 @@ class Rung:
         )
 
 
-def concluded(dataset: Dataset, ladder: Ladder, margin: float, folder: Path) -> str:
+def concluded(dataset: Dataset, steps: Sequence[Step], margin: float, folder: Path) -> str:
     """The text of `answer.txt` by what was measured.
 
     Args:
@@ -72,7 +72,7 @@ def concluded(dataset: Dataset, ladder: Ladder, margin: float, folder: Path) -> 
         Rung(plan.arm_titles[arm], over_native[arm], over_before[arm], p, fails.get(arm, ""))
         for arm, p in zip(arms, adjusted, strict=True)
     ]
-    return answer_of(rungs, over_native[NATIVE[1]], ladder, margin)
+    return answer_of(rungs, over_native[NATIVE[1]], steps, margin)
 
 
 def _decisions(table: pd.DataFrame) -> dict[str, Decision]:
@@ -106,15 +106,18 @@ def causes_of(rungs: Sequence[Rung]) -> list[str]:
     return [rung.title for rung in rungs if rung.costs(last)]
 
 
-def answer_of(rungs: Sequence[Rung], control: Decision, ladder: Ladder, margin: float) -> str:
+def answer_of(
+    rungs: Sequence[Rung], control: Decision, steps: Sequence[Step], margin: float
+) -> str:
     """The answer, the table, and what is not in it."""
     causes = [] if control.as_control == outcomes.DIFFERENT else causes_of(rungs)
     lines = textwrap.wrap(_first(rungs, causes, control, f"±{100 * margin:g} %"), WIDTH)
-    lines += ["", *_table(rungs, causes, ladder)]
+    lines += ["", *_table(rungs, causes, steps)]
     lines += ["", *_wrapped(f"A/A pair: native-b over native-a {_interval(control)}")]
-    if ladder.left_out:
+    if left_out := [step for step in steps if step.obstacle]:
         lines += ["", "Differs as well, and was not made here, so it belongs to the last row:"]
-        lines += [line for difference in ladder.left_out for line in _wrapped(f"- {difference}")]
+        for title, native, container, _, obstacle, *_ in left_out:
+            lines += _wrapped(f"- {title}: {native} → {container} ({obstacle})")
     return "\n".join(lines) + "\n"
 
 
@@ -147,9 +150,9 @@ def _first(rungs: Sequence[Rung], causes: list[str], control: Decision, percent:
     return f"{text}."
 
 
-def _table(rungs: Sequence[Rung], causes: Sequence[str], ladder: Ladder) -> Iterator[str]:
+def _table(rungs: Sequence[Rung], causes: Sequence[str], steps: Sequence[Step]) -> Iterator[str]:
     """A row for each step: its ratio to native, and to the step before, with 95 % intervals."""
-    sides = {step.title: (step.native, step.container) for step in ladder.steps}
+    sides = {step.title: (step.native, step.container) for step in steps}
     yield f"{'step':<24} {'over native':<20} {'over the step before':<21} {'n':>3}"
     for rung in rungs:
         ratio, increment = _interval(rung.ratio), _interval(rung.increment)

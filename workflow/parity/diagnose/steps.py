@@ -12,22 +12,14 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from parity.core.commands import is_installed, no_fuse
 from parity.core.errors import UserError
-from parity.diagnose.look import (
-    CODE,
-    FILES,
-    FILTER,
-    SQUASHED,
-    ProgramFails,
-    copy_of,
-    look,
-)
+from parity.diagnose.look import CODE, FILES, FILTER, SQUASHED, ProgramFails, copy_of, look
 from parity.diagnose.setting import LOADER, Setting, is_loader
 from parity.diagnose.surroundings import PRELOAD, Surroundings
 from parity.runtimes.limits import NO_LIMIT, CpuLimit, control_group_version, control_group_words
@@ -74,6 +66,7 @@ class Step(NamedTuple):
         change: what of the setting the difference changes.
         obstacle: why it cannot be made here; empty if it can.
         loads: SHA-256 of the files that are in the program's memory if the step does what it says.
+        secrets: values of the container's variables, by those of ours from which it takes them.
         setting: with the changes of all steps up to it.
     """
 
@@ -83,36 +76,19 @@ class Step(NamedTuple):
     change: Mapping[str, Any] = {}
     obstacle: str = ""
     loads: frozenset[str] = frozenset()
+    secrets: Mapping[str, str] = {}
     setting: Setting = Setting(Path())
 
-    @property
-    def left_out(self) -> str:
-        """What differs, and why that was not made."""
-        return f"{self.title}: {self.native} → {self.container} ({self.obstacle})"
 
-
-@dataclass(frozen=True)
-class Ladder:
-    """The steps, and what differs but could not be made here, with the reason.
-
-    Attributes:
-        secrets: values of the container's variables, by those from which a step takes them.
-    """
-
-    steps: tuple[Step, ...]
-    left_out: tuple[str, ...]
-    secrets: Mapping[str, str] = field(default_factory=dict)
-
-
-def ladder_of(
+def steps_of(
     native: Surroundings,
     container: Surroundings,
     folder: Path,
     given: Surroundings | None = None,
     *,
     launched: bool = False,
-) -> Ladder:
-    """The steps from one to the other.
+) -> Iterator[Step]:
+    """The steps from one to the other, those that cannot be made here among them.
 
     Args:
         folder: of what was copied out of the container.
@@ -120,24 +96,21 @@ def ladder_of(
             sets itself, and it is nothing that surrounds it.
         launched: whether a launcher starts the program more than once.
     """
-    secrets, steps, left_out, setting = dict[str, str](), list[Step](), list[str](), Setting(folder)
+    setting, given = Setting(folder), given or native
     differences = (
-        *filter(_differs, _of_process(native, container, given or native, launched)),
-        *_of_variables(native, container, given or native, folder, secrets),
+        *filter(_differs, _of_process(native, container, given, launched)),
+        *_of_variables(native, container, given, folder),
         *filter(_differs, _of_kernel(native, container, folder)),
         *_of_files(native, container, folder),
-        *_of_root(native, container, folder, secrets),
+        *_of_root(native, container, folder),
     )
     for step in differences:
-        if step.obstacle:
-            left_out.append(step.left_out)
-            continue
-        # Variables and limits of the group add up; of all else the last one counts.
-        variables = {**setting.variables, **step.change.get("variables", {})}
-        group = (*setting.group, *step.change.get("group", ()))
-        setting = replace(setting, **{**step.change, "variables": variables, "group": group})
-        steps.append(step._replace(setting=setting))
-    return Ladder(tuple(steps), tuple(left_out), secrets)
+        if not step.obstacle:
+            # Variables and limits of the group add up; of all else the last one counts.
+            variables = {**setting.variables, **step.change.get("variables", {})}
+            group = (*setting.group, *step.change.get("group", ()))
+            setting = replace(setting, **{**step.change, "variables": variables, "group": group})
+        yield step._replace(setting=setting)
 
 
 def _differs(step: Step) -> bool:
@@ -145,18 +118,17 @@ def _differs(step: Step) -> bool:
 
 
 def proven(
-    ladder: Ladder, launcher: Sequence[str], program: Sequence[str], own: Sequence[str]
-) -> Ladder:
-    """The ladder without the steps whose files are not seen in the program's memory.
+    steps: Iterable[Step], launcher: Sequence[str], program: Sequence[str], own: Sequence[str]
+) -> Iterator[Step]:
+    """The steps, with an obstacle where the files of one are not seen in the program's memory.
 
     Args:
         own: the native process's words.
     """
-    steps, left_out = list[Step](), list(ladder.left_out)
-    for step in ladder.steps:
-        obstacle, words = "", [*launcher, *step.setting.words(program, own)]
+    for step in steps:
+        obstacle, words = step.obstacle, [*launcher, *step.setting.words(program, own)]
         try:
-            if step.loads:
+            if step.loads and not obstacle:
                 seen, _ = look(words, step.setting.run(program, own))
                 obstacle = "was not loaded" if step.loads - set(seen.files.values()) else ""
         except ProgramFails:
@@ -164,11 +136,7 @@ def proven(
             pass
         except UserError as error:
             obstacle = error.what
-        if obstacle:
-            left_out.append(step._replace(obstacle=obstacle).left_out)
-        else:
-            steps.append(step)
-    return replace(ladder, steps=tuple(steps), left_out=tuple(left_out))
+        yield step._replace(obstacle=obstacle)
 
 
 def _of_process(
@@ -210,11 +178,7 @@ def _of_process(
 
 
 def _of_variables(
-    native: Surroundings,
-    container: Surroundings,
-    given: Surroundings,
-    folder: Path,
-    secrets: dict[str, str],
+    native: Surroundings, container: Surroundings, given: Surroundings, folder: Path
 ) -> Iterator[Step]:
     """A step for each that matters, and one for all others, but those that a launcher sets.
 
@@ -237,22 +201,15 @@ def _of_variables(
         differ.add(PRELOAD)
     matter = sorted(filter(_MATTERS.match, differ))
     steps = [(f"environment: {name}", [name]) for name in matter]
+    own = {name: _SECRET.format(at) for at, name in enumerate(sorted(differ & theirs.keys()))}
     for title, those in (*steps, ("environment", sorted(differ.difference(matter)))):
-        change = {name: _hidden(values.get(name), secrets) for name in those}
+        change = {"variables": {name: own.get(name) for name in those}}
+        secrets = {own[name]: values[name] for name in those if name in own}
         before, after = (", ".join(name for name in those if name in it) for it in (ours, theirs))
         proof = loads if those == [PRELOAD] else frozenset[str]()
         if those:
             sides = before or _NONE, after or _NONE
-            yield Step(title, *sides, {"variables": change}, loads=proof)
-
-
-def _hidden(value: str | None, secrets: dict[str, str]) -> str | None:
-    """The variable of ours that has this value from now on; None for none."""
-    if value is None:
-        return None
-    own = _SECRET.format(len(secrets))
-    secrets[own] = value
-    return own
+            yield Step(title, *sides, change, loads=proof, secrets=secrets)
 
 
 def _of_kernel(native: Surroundings, container: Surroundings, folder: Path) -> Iterator[Step]:
@@ -296,12 +253,8 @@ def _of_kernel(native: Surroundings, container: Surroundings, folder: Path) -> I
 
 def _of_files(native: Surroundings, container: Surroundings, folder: Path) -> Iterator[Step]:
     """The C library, the other libraries, and the program's own file, where they differ."""
-    ours, theirs, code, of_c_alone = (
-        native.libraries,
-        container.libraries,
-        folder / CODE,
-        folder / "c-library",
-    )
+    ours, theirs = native.libraries, container.libraries
+    code, of_c_alone = folder / CODE, folder / "c-library"
     differ = sorted(name for name, digest in theirs.items() if ours.get(name) != digest)
     of_c = [name for name in differ if _C_LIBRARY.fullmatch(name)]
     is_other = native.executable != container.executable
@@ -335,9 +288,7 @@ def _of_files(native: Surroundings, container: Surroundings, folder: Path) -> It
         yield Step("program file", *own, file, obstacle, frozenset({container.executable}))
 
 
-def _of_root(
-    native: Surroundings, container: Surroundings, folder: Path, secrets: dict[str, str]
-) -> Iterator[Step]:
+def _of_root(native: Surroundings, container: Surroundings, folder: Path) -> Iterator[Step]:
     """The image's files as a folder of this machine, and then mounted as the container's root."""
     if native.namespaces["mnt"] == container.namespaces["mnt"]:
         return
@@ -352,10 +303,13 @@ def _of_root(
         "libraries": "",
         "program": "",
     }
+    secrets = {}
     if container.preloaded:
         # Its files are where they were, and copies of them are not there.
-        change["variables"] = {PRELOAD: _hidden(container.variables[PRELOAD], secrets)}
-    yield Step("image as a directory", "this machine's files", "its own", change, obstacle)
+        change["variables"] = {PRELOAD: (own := _SECRET.format(PRELOAD))}
+        secrets[own] = container.variables[PRELOAD]
+    sides = "this machine's files", "its own"
+    yield Step("image as a directory", *sides, change, obstacle, secrets=secrets)
     if native.root == container.root:
         return
     if not obstacle and is_served and (missing := no_fuse()):

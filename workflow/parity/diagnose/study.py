@@ -80,16 +80,14 @@ def study_of(
     """
     arms = [*NATIVE, *(f"step-{number}" for number in range(1, len(lines)))]
     of_arms = dict(zip(arms, (lines[0], *lines), strict=True))
-    metric = {"name": VALUE, "pattern": pattern, "unit": "1", "better": better}
-    own = {arm: line.words for arm, line in of_arms.items()}
-    starts = {arm: line.start for arm, line in of_arms.items()}
-    commands = {PROGRAM: _command(program, own), START: _command(TRUE, starts)}
+    own = {arm: (line.title, line.words) for arm, line in of_arms.items()}
+    starts = {arm: (line.title, line.start) for arm, line in of_arms.items()}
+    commands = {PROGRAM: _command(program, own)}
     if pattern:
-        del commands[START]
+        metric = {"name": VALUE, "pattern": pattern, "unit": "1", "better": better}
         commands[PROGRAM]["metrics"] = [metric]
-    for command in commands.values():
-        for arm, line in command["as_given"].items():
-            line["title"] = of_arms[arm].title[:60]
+    else:
+        commands[START] = _command(TRUE, starts)
     return {
         "study": "diagnosis",
         "title": "At which difference of its surroundings a cost appears",
@@ -110,13 +108,16 @@ def study_of(
     }
 
 
-def _command(program: str, lines: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _command(program: str, lines: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, Any]:
     return {
         "title": Path(program).name[:60],
         # Braces would be places that parameters fill.
         "program": [program.replace("{", "{{").replace("}", "}}")],
         "binaries": [program],
-        "as_given": {arm: {"words": list(words)} for arm, words in lines.items()},
+        "as_given": {
+            arm: {"title": title[:60], "words": list(words)}
+            for arm, (title, words) in lines.items()
+        },
     }
 
 
@@ -152,7 +153,9 @@ def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
         told = f"block {block.number}: {len(block.runs)} runs, {spent:.1f} of {plan.minutes:g} min"
         print(told, file=sys.stderr, flush=True)
         if len(measured) == 1:
-            _refuse_failing(_gathered(folder, measured), folder)
+            first = _gathered(folder, measured)
+            if why := next(filter(None, (last_words(first, folder, arm) for arm in NATIVE)), ""):
+                raise UserError(f"the program itself fails: {why}", where=str(folder))
     dataset = _gathered(folder, measured)
     for arm in never_well(dataset, START):
         title = plan.arm_titles[arm]
@@ -169,28 +172,16 @@ def _gathered(folder: Path, blocks: Sequence[Path]) -> Dataset:
     return load(folder)
 
 
-def _refuse_failing(dataset: Dataset, folder: Path) -> None:
-    for arm in NATIVE:
-        if why := last_words(dataset, folder, arm):
-            raise UserError(f"the program itself fails: {why}", where=str(folder))
-
-
 def last_words(dataset: Dataset, folder: Path, arm: str) -> str:
     """What the first failed run of the program in an arm said last; empty if none failed."""
     runs = dataset.final_runs
     failed = runs[(runs["case"] == PROGRAM) & (runs["arm"] == arm) & (runs["reason"] != "")]
     for run in tables.rows(failed):
-        attempt = (
-            folder / _BLOCKS / run["block"] / "runs" / run["run"] / f"attempt-{run['attempt']}"
-        )
-        texts = [attempt / stream for stream in ("stdout", "stderr")]
-        lines = [
-            line.strip()
-            for path in texts
-            if path.exists()
-            for line in path.read_text(errors="replace").splitlines()
-            if line.strip()
-        ]
+        runs_of_block = folder / _BLOCKS / run["block"] / "runs"
+        attempt = runs_of_block / run["run"] / f"attempt-{run['attempt']}"
+        files = (attempt / stream for stream in ("stdout", "stderr"))
+        texts = [path.read_text(errors="replace") for path in files if path.exists()]
+        lines = [line.strip() for line in "\n".join(texts).splitlines() if line.strip()]
         # Of a run that ended well it is not its output that says what is wrong.
         ended_well = run["exit_code"] == 0 or not lines
         return f"{run['reason']}: {run['detail']}" if ended_well else lines[-1][:200]
