@@ -55,7 +55,6 @@ def parted(*sides) -> tuple[list[Step], list[str]]:
 
 
 def test_without_a_difference_there_is_no_step(tmp_path):
-    (tmp_path / "code").mkdir()
     assert parted(NATIVE, NATIVE, tmp_path) == ([], [])
 
 
@@ -229,7 +228,6 @@ def test_a_step_that_loads_files_has_to_prove_it(tmp_path, program, is_loaded, i
 
 
 def test_what_the_program_or_its_launcher_sets_itself_surrounds_nobody(tmp_path):
-    (tmp_path / "code").mkdir()
     native = replace(NATIVE, nice=-5, variables={**NATIVE.variables, "OMPI_COMM_WORLD_RANK": "0"})
     made, left_out = parted(native, NATIVE, tmp_path, NATIVE)
     assert made == []
@@ -260,7 +258,6 @@ def test_the_program_is_looked_at_and_not_the_script_in_front_of_it(tmp_path):
 
 def test_of_a_program_that_starts_others_the_one_that_uses_the_cpu_is_read(tmp_path):
     loop = f"{sys.executable} -c 'for _ in range(50_000_000): pass'; sleep 0.2"
-    (tmp_path / "code").mkdir()
     seen, _ = look(["/bin/sh", "-c", loop], ["/bin/sh", "-c", loop])
     assert Path(seen.busy).samefile(sys.executable) and seen.command[1:] == ("-c", loop)
     _, left_out = parted(seen, replace(seen, files={seen.busy: "a"}), tmp_path)
@@ -268,17 +265,20 @@ def test_of_a_program_that_starts_others_the_one_that_uses_the_cpu_is_read(tmp_p
 
 
 def test_what_only_root_can_make_is_left_out_with_the_reason(tmp_path, monkeypatch):
-    (tmp_path / "code").mkdir()
-    container = replace(NATIVE, quota=(1, 2), nice=-5, filters=2)
-    unread = "seccomp filters: 0 → 2 (the kernel does not give them to us)"
+    native = replace(NATIVE, memory_limit=2**20)
+    container = replace(NATIVE, quota=(1, 2), memory_limit=2**21, nice=-5, filters=2)
+    never = [
+        "memory limit: 1 MiB → 2 MiB (this machine's own is not lifted)",
+        "seccomp filters: 0 → 2 (the kernel does not give them to us)",
+    ]
     for user, titles, others in (
         (0, ["CPU quota", "priority (nice)"], []),
         (1000, [], ["CPU quota: none → 1 of 2 us", "priority (nice): 0 → -5"]),
     ):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
-        made, left_out = parted(NATIVE, container, tmp_path)
+        made, left_out = parted(native, container, tmp_path)
         assert [step.title for step in made] == titles
-        assert left_out == [*(f"{other} (needs root)" for other in others), unread]
+        assert sorted(left_out) == sorted([*never, *(f"{other} (needs root)" for other in others)])
 
 
 def test_a_plain_setting_is_the_program_itself(tmp_path):

@@ -13,8 +13,9 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
@@ -74,12 +75,18 @@ def look(
         ProgramFails: it fails, or cannot be started.
         UserError: it may not be read, or is over too soon.
     """
-    with _adopting(), TemporaryFile() as output, TemporaryFile() as errors:
+    adopt = partial(ctypes.CDLL(None).prctl, _PR_SET_CHILD_SUBREAPER)
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        # Engines leave a container to nobody: what loses its parent is below us meanwhile.
+        adopt(1, 0, 0, 0)
         try:
             process = psutil.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+            # What this cannot read is no error of it.
+            seen = _watched(process, program, keep, in_front)
         except OSError as error:
             raise ProgramFails(f"{words[0]} cannot be started: {error.strerror}") from None
-        seen = _watched(process, program, keep, in_front)
+        finally:
+            adopt(0, 0, 0, 0)
         for file in (output, errors):
             file.seek(0)
         written, said = (file.read().decode(errors="replace") for file in (output, errors))
@@ -91,17 +98,6 @@ def look(
         problem = f"{program[0]} was over before it could be looked at"
         raise UserError(problem, where=where, action="let it run for a second or longer")
     return seen, written
-
-
-@contextmanager
-def _adopting() -> Iterator[None]:
-    """Have what loses its parent below us, meanwhile: engines leave a container to nobody."""
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    try:
-        yield
-    finally:
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def _watched(

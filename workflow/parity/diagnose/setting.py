@@ -22,6 +22,7 @@ ctypes.CDLL(None).prctl({_PR_SET_THP_DISABLE}, int(sys.argv[1]), 0, 0, 0)
 os.execvp(sys.argv[2], sys.argv[2:])"""
 _OPTIONS = {kind: MECHANISMS[kind].words for kind in ("pid", "ipc", "net", "user")}
 _OPTIONS["uts"] = ("--unshare-uts",)
+# How the loader of a C library is called.
 LOADER = re.compile(r"ld(-[\w.-]+|64)?\.so(\.\d+)*")
 
 
@@ -89,7 +90,8 @@ class Setting:
         """The words with which the program's own process ends."""
         if not self.libraries or self.root:
             return [self.program or program[0], *program[1:]]
-        loader = next(path for path in sorted(Path(self.libraries).iterdir()) if is_loader(path))
+        paths = Path(self.libraries).iterdir()
+        loader = min(path for path in paths if LOADER.fullmatch(path.name))
         found_by = [str(loader), "--library-path", self.libraries]
         return [*found_by, self.program or own[0], *own[1:]]
 
@@ -132,8 +134,3 @@ class Setting:
             script = f'filters=$1; shift; exec "$@" {opened}'
             words = ["/bin/sh", "-euc", script, "filtered", str(self.folder), *words]
         return words
-
-
-def is_loader(path: Path) -> bool:
-    """Whether a file is called as the loader of a C library is."""
-    return bool(LOADER.fullmatch(path.name))

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from parity.core.commands import is_installed, no_fuse
 from parity.core.errors import UserError
 from parity.diagnose.look import CODE, FILES, FILTER, SQUASHED, ProgramFails, copy_of, look
-from parity.diagnose.setting import LOADER, Setting, is_loader
+from parity.diagnose.setting import LOADER, Setting
 from parity.diagnose.surroundings import PRELOAD, Surroundings
 from parity.runtimes.limits import NO_LIMIT, CpuLimit, control_group_version, control_group_words
 
@@ -98,23 +98,21 @@ def steps_of(
     """
     setting, given = Setting(folder), given or native
     differences = (
-        *filter(_differs, _of_process(native, container, given, launched)),
+        *_of_process(native, container, given, launched),
         *_of_variables(native, container, given, folder),
-        *filter(_differs, _of_kernel(native, container, folder)),
+        *_of_kernel(native, container, folder),
         *_of_files(native, container, folder),
         *_of_root(native, container, folder),
     )
     for step in differences:
+        if step.native == step.container:
+            continue
         if not step.obstacle:
             # Variables and limits of the group add up; of all else the last one counts.
             variables = {**setting.variables, **step.change.get("variables", {})}
             group = (*setting.group, *step.change.get("group", ()))
             setting = replace(setting, **{**step.change, "variables": variables, "group": group})
         yield step._replace(setting=setting)
-
-
-def _differs(step: Step) -> bool:
-    return step.native != step.container
 
 
 def proven(
@@ -142,28 +140,30 @@ def proven(
 def _of_process(
     native: Surroundings, container: Surroundings, given: Surroundings, launched: bool
 ) -> Iterator[Step]:
-    """What a process has of CPUs, memory and limits; where both sides say the same is no step."""
+    """What a process has of CPUs, memory and limits."""
     needs_root = "" if os.geteuid() == 0 else "needs root"
 
     def itself(name: str) -> str:
         is_own = getattr(native, name) != getattr(given, name)
         return "the program or its launcher sets it itself" if is_own else ""
 
-    def limited(title: str, ours: str, theirs: str, words: Sequence[str]) -> Step:
-        obstacle = "this machine's own is not lifted" if theirs == _NONE else needs_root
-        obstacle = obstacle or "not made for each rank" * launched
-        return Step(title, ours, theirs, {"group": tuple(words)}, obstacle)
-
     yield Step("CPU binding", native.cpus, container.cpus, {"cpus": container.cpus}, itself("cpus"))
-    version = control_group_version()
-    quota = CpuLimit(*container.quota) if container.quota else NO_LIMIT
-    words = control_group_words(quota, version)
-    yield limited("CPU quota", _quota(native), _quota(container), words)
-    sizes = _size(native.memory_limit), _size(container.memory_limit)
-    file = "memory.limit_in_bytes" if version == 1 else "memory.max"
-    yield limited("memory limit", *sizes, [f"{file}={container.memory_limit}"])
-    most = str(native.most_processes or _NONE), str(container.most_processes or _NONE)
-    yield limited("limit of processes", *most, [f"pids.max={most[1]}"])
+    version, (ours, theirs) = control_group_version(), (native.quota, container.quota)
+    quota = control_group_words(CpuLimit(*theirs) if theirs else NO_LIMIT, version)
+    shares = (side[0] / side[1] if side else 0 for side in (ours, theirs))
+    memory = "memory.limit_in_bytes" if version == 1 else "memory.max"
+    sizes = native.memory_limit, container.memory_limit
+    most = native.most_processes, container.most_processes
+    for title, (least, asked), told, words in (
+        ("CPU quota", shares, map(_quota, (ours, theirs)), quota),
+        ("memory limit", sizes, map(_size, sizes), [f"{memory}={sizes[1]}"]),
+        ("limit of processes", most, (str(it or _NONE) for it in most), [f"pids.max={most[1]}"]),
+    ):
+        is_lifted = not asked or 0 < least < asked
+        obstacle = "this machine's own is not lifted" if is_lifted else needs_root
+        obstacle = obstacle or "not made for each rank" * launched
+        before, after = told
+        yield Step(title, before, after, {"group": tuple(words)}, obstacle)
     more = container.nice - native.nice
     obstacle = itself("nice") or (needs_root if more < 0 else "")
     yield Step("priority (nice)", str(native.nice), str(container.nice), {"nice": more}, obstacle)
@@ -207,9 +207,9 @@ def _of_variables(
         secrets = {own[name]: values[name] for name in those if name in own}
         before, after = (", ".join(name for name in those if name in it) for it in (ours, theirs))
         proof = loads if those == [PRELOAD] else frozenset[str]()
-        if those:
-            sides = before or _NONE, after or _NONE
-            yield Step(title, *sides, change, loads=proof, secrets=secrets)
+        after = f"other {after}" if before == after != "" else after
+        sides = before or _NONE, after or _NONE
+        yield Step(title, *sides, change, loads=proof, secrets=secrets)
 
 
 def _of_kernel(native: Surroundings, container: Surroundings, folder: Path) -> Iterator[Step]:
@@ -255,18 +255,19 @@ def _of_files(native: Surroundings, container: Surroundings, folder: Path) -> It
     """The C library, the other libraries, and the program's own file, where they differ."""
     ours, theirs = native.libraries, container.libraries
     code, of_c_alone = folder / CODE, folder / "c-library"
+    copied = [path.name for path in code.glob("*")]
     differ = sorted(name for name, digest in theirs.items() if ours.get(name) != digest)
     of_c = [name for name in differ if _C_LIBRARY.fullmatch(name)]
     is_other = native.executable != container.executable
     obstacle = ""
     if container.busy != container.command[0] or native.busy != native.command[0]:
         obstacle = "of a process that the program starts"
-    elif (differ or is_other) and not any(map(is_loader, code.iterdir())):
+    elif (differ or is_other) and not any(map(LOADER.fullmatch, copied)):
         obstacle = "its loader was not found"
     elif of_c:
         of_c_alone.mkdir(exist_ok=True)
-        for path in filter(lambda path: _C_LIBRARY.fullmatch(path.name), code.iterdir()):
-            shutil.copy(path, of_c_alone)
+        for name in filter(_C_LIBRARY.fullmatch, copied):
+            shutil.copy(code / name, of_c_alone)
     file = {"program": str(code / Path(container.command[0]).name)}
     own = native.executable[:8], container.executable[:8]
     # A program of one C library does not run with another's loader.
@@ -326,8 +327,8 @@ def _of_root(native: Surroundings, container: Surroundings, folder: Path) -> Ite
     yield Step("root file system", native.root, container.root, {"root": way}, obstacle)
 
 
-def _quota(side: Surroundings) -> str:
-    return f"{side.quota[0]} of {side.quota[1]} us" if side.quota else _NONE
+def _quota(quota: tuple[int, int] | None) -> str:
+    return f"{quota[0]} of {quota[1]} us" if quota else _NONE
 
 
 def _size(size: int) -> str:
