@@ -195,7 +195,7 @@ def test_a_planted_cause_is_named(folder, name):
         ),
         (["--container=podman run --rootfs /:O", "--", "./nothing"], ("there is no program",)),
         # It cannot be looked into.
-        (["--container=/bin/false", "--", "./work", "work", "1"], ("ended with status 1",)),
+        (["--container=/bin/false", "--", "./work", "work", "60000000"], ("ended with status 1",)),
     ],
 )
 def test_what_cannot_be_diagnosed_is_one_message_and_leaves_no_folder(folder, words, problem):
