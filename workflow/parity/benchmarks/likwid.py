@@ -41,11 +41,9 @@ def working_set(parameters: Mapping[str, Any], node: NodeFacts) -> int:
     """
     wanted = parameters["working_set_mib"] * 2**20
     if not wanted and not node.last_level_cache:
-        raise UserError(
-            "this node does not tell the size of its last-level cache",
-            where="likwid and memory: cache_multiple",
-            action="give working_set_mib in the study: four times the cache, in MiB",
-        )
+        problem = "this node does not tell the size of its last-level cache"
+        action = "give working_set_mib in the study: four times the cache, in MiB"
+        raise UserError(problem, where="likwid and memory: cache_multiple", action=action)
     wanted = wanted or parameters["cache_multiple"] * node.last_level_cache
     allowed = min(wanted, parameters["memory_fraction"] * node.memory)
     unit: int = _KILOBYTES_PER_THREAD * parameters["threads"]

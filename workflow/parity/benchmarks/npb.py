@@ -47,11 +47,8 @@ def kernel_words(parameters: Mapping[str, Any], toolchain: str) -> tuple[str, ..
     """The command of one rank; `UserError` where kernels cannot divide their grids by the ranks."""
     ranks = parameters["ranks"]
     if ranks & (ranks - 1):
-        raise UserError(
-            f"the kernels of NPB run on a power of two ranks, not on {ranks}",
-            where="npb: allocations",
-            allowed="1, 2, 4, 8, … ranks",
-        )
+        problem = f"the kernels of NPB run on a power of two ranks, not on {ranks}"
+        raise UserError(problem, where="npb: allocations", allowed="1, 2, 4, 8, … ranks")
     return (kernel_path(parameters["kernel"], parameters["class"], toolchain),)
 
 

@@ -32,11 +32,8 @@ def placed(program: Program, parameters: Mapping[str, Any], node: NodeFacts, whe
     nodes, ranks = parameters["nodes"], parameters["ranks"]
     containers, cpus = parameters.get("containers_per_node", 0), node.cpus
     if containers and nodes > 1:
-        raise UserError(
-            "containers that hold several ranks are started on one node only",
-            where=where,
-            allowed=f"1x{ranks // nodes}/{containers}",
-        )
+        problem = "containers that hold several ranks are started on one node only"
+        raise UserError(problem, where=where, allowed=f"1x{ranks // nodes}/{containers}")
     if containers:
         cpus = tuple(cpus[rank * len(cpus) // ranks] for rank in range(ranks))
     else:
@@ -150,11 +147,9 @@ def program(
         alone = Program(tuple(argv), (), variables, collect=collect)
         return in_one_world(alone, parameters, node, where)
     if (nodes := parameters["nodes"]) > 1:
-        raise UserError(
-            f"{nodes} nodes are asked for, and the system's file names no MPI launcher",
-            where=where,
-            action="name the launcher in the system's file, or ask for one node",
-        )
+        problem = f"{nodes} nodes are asked for, and the system's file names no MPI launcher"
+        action = "name the launcher in the system's file, or ask for one node"
+        raise UserError(problem, where=where, action=action)
     cpus = node.first_cpus(parameters["ranks"], where)
     variables = {**environment(len(cpus)), **variables, **INSIDE}
     return Program(launch_words(argv, cpus), cpus, variables, {}, collect)

@@ -72,11 +72,8 @@ def compiled(pattern: str, groups: int, where: str) -> Any:
         ) from None
     if expression.groups != groups:
         allowed = f"{groups}: the number in parentheses, (?:…) around anything else"
-        raise UserError(
-            f"{pattern!r} has {expression.groups} groups",
-            where=where,
-            allowed=allowed if groups else "none: write (?:…)",
-        )
+        problem = f"{pattern!r} has {expression.groups} groups"
+        raise UserError(problem, where=where, allowed=allowed if groups else "none: write (?:…)")
     return expression
 
 

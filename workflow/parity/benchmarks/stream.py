@@ -83,12 +83,10 @@ def elements_for(node: NodeFacts) -> int:
     fitting = [elements for elements in BUILDS if conforms(elements, node.last_level_cache)]
     if not fitting:
         told = f"{node.last_level_cache / 2**20:.0f} MiB" if node.last_level_cache else "unknown"
-        raise UserError(
-            f"no build of STREAM is for this node's last-level cache ({told})",
-            where="stream: elements",
-            allowed=", ".join(map(str, BUILDS)),
-            action="give elements in the study: arrays of four times the cache",
-        )
+        problem = f"no build of STREAM is for this node's last-level cache ({told})"
+        action = "give elements in the study: arrays of four times the cache"
+        allowed = ", ".join(map(str, BUILDS))
+        raise UserError(problem, where="stream: elements", allowed=allowed, action=action)
     return fitting[0]
 
 

@@ -94,11 +94,8 @@ def _refuse_control_characters(content: Any, where: str) -> None:
     while parts:
         key, part = parts.pop()
         if isinstance(part, str) and CONTROL.search(part):
-            raise UserError(
-                f"a control character in {shown(part)}",
-                where=f"{where}: {key.lstrip('.')}",
-                action=RESTORE,
-            )
+            problem = f"a control character in {shown(part)}"
+            raise UserError(problem, where=f"{where}: {key.lstrip('.')}", action=RESTORE)
         if isinstance(part, dict):
             for name, value in part.items():
                 parts += [(f"{key}.{name}", name), (f"{key}.{name}", value)]
@@ -175,12 +172,10 @@ class Format(Generic[D]):
     def _newest(self, content: Content, where: str) -> Content:
         version, newest = self.shape(content), 1 + len(self.upgrades)
         if type(version) is not int or not 1 <= version <= newest:
-            raise UserError(
-                f"a {_name_of(self.kind)} of version {version!r} is not known here",
-                where=f"{where}: version",
-                allowed=f"1 to {newest}" if newest > 1 else "1",
-                action="read it with the version of Parity that wrote it, or make it anew",
-            )
+            problem = f"a {_name_of(self.kind)} of version {version!r} is not known here"
+            action = "read it with the version of Parity that wrote it, or make it anew"
+            allowed = f"1 to {newest}" if newest > 1 else "1"
+            raise UserError(problem, where=f"{where}: version", allowed=allowed, action=action)
         for upgrade in self.upgrades[version - 1 :]:
             content = upgrade(content)
         return content | {"version": newest}

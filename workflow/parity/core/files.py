@@ -69,12 +69,9 @@ def read_input(path: Path, most: int = LARGEST_INPUT) -> str:
         return read_regular(path, most).removeprefix("\ufeff")
     except FileNotFoundError:
         near = sorted(p.name for p in path.parent.glob("[!.]*.*") if p.suffix == path.suffix)
-        raise UserError(
-            "there is no such file",
-            where=str(path),
-            allowed=", ".join(near),
-            action="correct the path, or make the file",
-        ) from None
+        problem = "there is no such file"
+        action = "correct the path, or make the file"
+        raise UserError(problem, where=str(path), allowed=", ".join(near), action=action) from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"the file cannot be read: {why}", where=str(path)) from None
@@ -169,11 +166,8 @@ def read_rows(
             missing = [name for name in columns if name not in given]
             lack = f"; missing columns: {', '.join(missing)}" if missing else ""
             also = f"; or also {', '.join(optional)}" if optional else ""
-            raise UserError(
-                f"the columns are not those of such a file: {shown(given, ', '.join)}{lack}",
-                where=str(path),
-                allowed=", ".join(columns) + also,
-            )
+            problem = f"the columns are not those of such a file: {shown(given, ', '.join)}{lack}"
+            raise UserError(problem, where=str(path), allowed=", ".join(columns) + also)
         for row in reader:
             where = row_of(path, len(rows))
             if len(row) != len(given):
@@ -213,8 +207,5 @@ def moment(text: str, name: str, where: str) -> datetime:
         value = datetime.fromisoformat(text)
         if value.tzinfo is not None:
             return value
-    raise UserError(
-        f"{name} is {shown(text)}, not a time with its zone",
-        where=where,
-        allowed="ISO 8601, such as 2026-11-21T05:15:20+00:00",
-    )
+    problem = f"{name} is {shown(text)}, not a time with its zone"
+    raise UserError(problem, where=where, allowed="ISO 8601, such as 2026-11-21T05:15:20+00:00")

@@ -236,9 +236,7 @@ def toolchains_of(path: Path | str) -> dict[str, Any]:
         return own
     others = load_checked(Path(path).with_name(named), "system").get("toolchains")
     if not others:
-        raise UserError(
-            f"{named} has no toolchains",
-            where=f"{path}: toolchains_of",
-            action="name the file whose own `toolchains` are meant",
-        )
+        problem = f"{named} has no toolchains"
+        action = "name the file whose own `toolchains` are meant"
+        raise UserError(problem, where=f"{path}: toolchains_of", action=action)
     return {**others, **own}

@@ -63,11 +63,9 @@ def _download(wanted: Sequence[str], folder: Path) -> list[Path]:
     targets = [line.split("\t") for line in lines]
     mirrors = [uri for origin, label, uri in targets if origin == label == "Debian"]
     if not mirrors:
-        raise UserError(
-            f"{wanted[0]} comes from Debian, and apt knows no Debian mirror",
-            where="/etc/apt",
-            action=f"install {wanted[0]} your site's way; it is found on PATH",
-        )
+        problem = f"{wanted[0]} comes from Debian, and apt knows no Debian mirror"
+        action = f"install {wanted[0]} your site's way; it is found on PATH"
+        raise UserError(problem, where="/etc/apt", action=action)
     for part in ("lists/partial", "cache/archives/partial"):
         (folder / part).mkdir(parents=True)
     (folder / "status").touch()
