@@ -73,9 +73,8 @@ def measure(
     here = Path.cwd()
     if not (PROJECT / "Snakefile").exists():
         action = "call it from a clone: <clone>/tools/parity measure …"
-        raise UserError(
-            "the workflow is not beside this package", where=str(PROJECT), action=action
-        )
+        problem = "the workflow is not beside this package"
+        raise UserError(problem, where=str(PROJECT), action=action)
     # What a study takes as well, said of the words of this command.
     most = os.cpu_count() or 1
     refuse_out_of_range(margin=(margin, 100), minutes=(minutes, 100_000), cpus=(cpus, most))
@@ -88,11 +87,9 @@ def measure(
     refuse_name(name, "--name", STUDY)
     folder = here / f"parity-{name}"
     if folder.exists():
-        raise UserError(
-            f"{folder.name} is there already",
-            where=str(here),
-            action=f"go on with it: cd {folder.name}; snakemake; or give another --name",
-        )
+        problem = f"{folder.name} is there already"
+        action = f"go on with it: cd {folder.name}; snakemake; or give another --name"
+        raise UserError(problem, where=str(here), action=action)
     in_arms = chosen_arms(runtimes.split(","), arms().values())
     study = study_of(own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image)
     settings = load_yaml(PROJECT / "config/config.yaml")

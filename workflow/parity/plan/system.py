@@ -261,11 +261,9 @@ def refuse_without_batch_system(system: System, *, now: bool) -> None:
         if answered:
             return
         problem, action = f"{around.asks[0]} does not answer: {said}", "see whether its server runs"
-    raise UserError(
-        f"system {system.name} needs {around.title}, and {problem}",
-        where="batch_system of its file, as in config/systems",
-        action=f"{action}{around.trial}",
-    )
+    problem = f"system {system.name} needs {around.title}, and {problem}"
+    action = f"{action}{around.trial}"
+    raise UserError(problem, where="batch_system of its file, as in config/systems", action=action)
 
 
 def _check_launcher(entry: Mapping[str, Any], path: str) -> None:
