@@ -79,30 +79,16 @@ def short_plan() -> Plan:
         Case(f"sysbench-{number}", "sysbench", parameters, 0.01, primary, (), 60)
         for number in range(RUNS // 2)
     )
-    study = Study(
-        study="bench",
-        scale="short",
-        title="Harness",
-        reproduces="none",
-        seed=1,
-        reference=pair[0],
-        aa_pair=pair,
-        arms=pair,
-        cases=cases,
-        attempts=1,
-        blocks=1,
-    )
-    return make_plan(study)
+    named = {"study": "bench", "scale": "short", "title": "Harness", "reproduces": "none"}
+    arms_of = {"reference": pair[0], "aa_pair": pair, "arms": pair}
+    return make_plan(Study(**named, **arms_of, cases=cases, seed=1, attempts=1, blocks=1))
 
 
 def harness() -> Iterator[str]:
     """What a run costs beyond its program, what waiting costs, and what Snakemake takes."""
     plan = short_plan()
-    images = {
-        arm.image_format: {"reason": "not needed", "digest": "", "location": "", "recipe": ""}
-        for arm in arms().values()
-        if arm.image_format
-    }
+    absent = {"reason": "not needed", "digest": "", "location": "", "recipe": ""}
+    images = dict.fromkeys({arm.image_format for arm in arms().values()} - {None}, absent)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         system = System("bench", "vm", "bootstrap", 1.0, 0.0, 1.0)
@@ -112,19 +98,12 @@ def harness() -> Iterator[str]:
     began = min(datetime.fromisoformat(record["started"]) for record in records)
     own = sum(record["wall_seconds"] for record in records)
     cost = ((ended - began).total_seconds() - own) / len(records)
-    yield (
-        f"a run beyond its program  {cost:.4f} s  "
-        f"(bound 0.04; {RUNS} runs of {own / len(records):.4f} s)"
-    )
+    each = own / len(records)
+    yield f"a run beyond its program  {cost:.4f} s  (bound 0.04; {RUNS} runs of {each:.4f} s)"
     with tempfile.TemporaryDirectory() as name:
-        before = time.process_time()
-        run_and_wait(
-            ["/bin/sleep", str(WAIT_SECONDS)],
-            stdout=Path(name) / "stdout",
-            stderr=Path(name) / "stderr",
-            environment={},
-            timeout_seconds=2 * WAIT_SECONDS,
-        )
+        before, words = time.process_time(), ["/bin/sleep", str(WAIT_SECONDS)]
+        streams = {each: Path(name) / each for each in ("stdout", "stderr")}
+        run_and_wait(words, **streams, environment={}, timeout_seconds=2 * WAIT_SECONDS)
         share = (time.process_time() - before) / WAIT_SECONDS
     yield f"runner while it waits     {100 * share:.3f} %  of a CPU (bound 0.1)"
     for words, bound in (("snakemake figures", 40), ("snakemake -n all", 4)):
@@ -150,10 +129,8 @@ def replayed() -> Iterator[str]:
     windows, began, rows = recorded(), time.monotonic(), 0
     for _, step in product(range(REPLAYED_ARMS), replay.STEPS):
         rows += sum(1 for _ in replay.replay(windows, replay.delays(windows, step)))
-    yield (
-        f"replay of {REPLAYED_ARMS} arms of {RECORDINGS} runs of {SECONDS} s  {rows:,} rows in"
-        f" {time.monotonic() - began:.0f} s  (bound 60)"
-    )
+    what = f"replay of {REPLAYED_ARMS} arms of {RECORDINGS} runs of {SECONDS} s"
+    yield f"{what}  {rows:,} rows in {time.monotonic() - began:.0f} s  (bound 60)"
 
 
 def write_detours(folder: Path, runs: int = DETOURED_RUNS, of_each: int = DETOURS) -> None:
@@ -179,10 +156,8 @@ def detours() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         write_detours(Path(name))
         number, seconds, memory = measured(_quantiles, Path(name))
-    yield (
-        f"quantiles of {number:,} detours  {number / seconds:,.0f} a second  (bound 5,000,000)"
-        f"  {memory:.0f} MB  (bound 500)"
-    )
+    rate = f"{number / seconds:,.0f} a second  (bound 5,000,000)"
+    yield f"quantiles of {number:,} detours  {rate}  {memory:.0f} MB  (bound 500)"
 
 
 def measured(step: Callable[[Path], Any], folder: Path) -> tuple[Any, float, float]:
@@ -212,18 +187,11 @@ def multiply(times: int, folder: Path) -> int:
     """Write a dataset of so many times the archive's blocks, not parsed; how many runs it has."""
     records, once = folder / "records", read_plan(MULTIPLIED / PLAN)
     records.mkdir(parents=True)
-    plan = replace(
-        once,
-        blocks=tuple(
-            replace(
-                block,
-                name=f"{once.campaign}-b{number:06d}-{block.name.rpartition('-')[2]}",
-                number=number,
-            )
-            for again in range(times)
-            for number, block in enumerate(once.blocks, start=again * len(once.blocks) + 1)
-        ),
-    )
+    blocks_again = []
+    for number, block in enumerate(once.blocks * times, start=1):
+        name = f"{once.campaign}-b{number:06d}-{block.name.rpartition('-')[2]}"
+        blocks_again.append(replace(block, name=name, number=number))
+    plan = replace(once, blocks=tuple(blocks_again))
     write_plan(folder / PLAN, plan)
     shutil.copyfile(MULTIPLIED / IMAGES, folder / IMAGES)
     left = {entry["block"]: (entry, raw) for entry, raw in left_by_blocks(MULTIPLIED / "records")}
@@ -259,10 +227,8 @@ def scale(times: int = TIMES) -> Iterator[str]:
         runs = multiply(times, folder)
         for step, function in (("parse", _parse), ("analyse", _analyse)):
             _, seconds, memory = measured(function, folder)
-            yield (
-                f"{step:<9} {runs:>9,} runs  {seconds:8.1f} s  {runs / seconds:8,.0f} runs/s  "
-                f"{memory:7,.0f} MB"
-            )
+            rate = f"{runs / seconds:8,.0f} runs/s  {memory:7,.0f} MB"
+            yield f"{step:<9} {runs:>9,} runs  {seconds:8.1f} s  {rate}"
 
 
 class Planted(NamedTuple):
@@ -344,19 +310,13 @@ def decided() -> Iterator[str]:
         counts = [decided_in(campaign, minutes) for campaign in campaigns]
         layout = campaigns[0].layout
         of = len(layout.arms) * len(layout.parameters)
-        yield (
-            f"decided in {minutes:g} min      {np.mean(counts):.1f} of {of}  (equal arms, scatter "
-            f"of {archive}; {min(counts)} to {max(counts)})"
-        )
+        told = f"(equal arms, scatter of {archive}; {min(counts)} to {max(counts)})"
+        yield f"decided in {minutes:g} min      {np.mean(counts):.1f} of {of}  {told}"
 
 
 PARTS: dict[str, Callable[[], Iterator[str]]] = {
-    "harness": harness,
-    "events": detours,
-    "replay": replayed,
-    "decided": decided,
-    "scale": scale,
-    "slurm": bench_slurm.lines,
+    **{"harness": harness, "events": detours, "replay": replayed, "decided": decided},
+    **{"scale": scale, "slurm": bench_slurm.lines},
 }
 
 

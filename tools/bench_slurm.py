@@ -1,9 +1,7 @@
 """What the harness costs under Slurm: a part of `make bench`.
 
-The overhead of a job is all of its time that none of its programs ran: two starts of Snakemake
-(the executor plugin's job step and the one within it), looking at the nodes, and the ends of
-both. It is there once however many blocks the job measures (`blocks_per_job`). The job itself
-writes when it starts and ends, because Slurm knows only whole seconds.
+The overhead of a job is all of its time that none of its programs ran, once however many blocks it
+measures. The job itself writes when it starts and ends, because Slurm knows only whole seconds.
 """
 
 from __future__ import annotations
@@ -44,9 +42,7 @@ _SLURM = ("snakemake", "--profile", "slurm")
 def job_line(blocks: Sequence[Path], started: float, ended: float) -> tuple[int, str]:
     """Where the time of one job went, by what it takes for each of its blocks; and its nodes.
 
-    Args:
-        blocks: the folders of the blocks, in order, each run in one session.
-        started, ended: of the job, seconds since 1970.
+    Each block was run in one session; the job started and ended so many seconds after 1970.
     """
     tallies = [read_json(block / "progress.json") for block in blocks]
     session = read_json(blocks[0] / "session-1-start.json")

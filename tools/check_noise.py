@@ -1,12 +1,9 @@
 """Programs of MPI ranks with recorded detours, beside what the replay makes of them.
 
-`python tools/check_noise.py replay` compiles selfish and steps, runs both natively, one and two
-ranks on as many CPUs, and prints the mean step over its work as simulated and as measured.
-
-`python tools/check_noise.py simgrid [dataset]` needs Debian's libsimgrid-dev (3.32; SMPI: Degomme
-et al., IEEE TPDS 2017). Each rank has a host whose speed is zero during the recorded detours, from
-a random moment of the recording on, and works and waits in a barrier; messages cost next to
-nothing. So only the model of noise is compared, which the replay solves without drawing anything.
+`replay` compiles selfish and steps, runs both natively, and prints the mean step over its work as
+simulated and as measured. `simgrid [dataset]` (Debian's libsimgrid-dev; SMPI: Degomme et al., IEEE
+TPDS 2017) gives each rank a host whose speed is zero during the recorded detours, from a random
+moment on; messages cost next to nothing, so only the model of noise is compared.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """`make cluster-test`: the smoke study on a virtual cluster of four nodes, and nothing left of it.
 
-Starts the cluster, runs the literal `snakemake --profile slurm all`, says for each node count
-which arms gave valid runs, ends the cluster, and compares the machine before and after. It waits
-for a quiet machine first, as each block does; with --trial (`make cluster-test TRIAL=1`) nothing
-waits, and what was measured stands in a campaign of its own, since it says nothing of costs.
+Says for each node count which arms gave valid runs, and compares the machine before and after. It
+waits for a quiet machine first; with --trial (`make cluster-test TRIAL=1`) nothing waits, and what
+was measured stands in a campaign of its own, since it says nothing of costs.
 """
 
 from __future__ import annotations
@@ -49,11 +48,7 @@ def valid_runs(dataset: Path) -> pd.DataFrame:
 
 
 def wait_for_quiet(system: Path) -> None:
-    """Wait once, before anything is started, as long as each block would.
-
-    Raises:
-        UserError: the machine is busy all that time, so every block would be lost.
-    """
+    """Wait once, before anything is started, as long as each block would; UserError: still busy."""
     asked = load_system(system)
     limit, patience = asked.max_busy_fraction, asked.settle_seconds
     idleness = wait_until_idle(limit, patience)

@@ -1,12 +1,9 @@
 """Writes the generated documentation (`make docs`); `--check` says what is out of date.
 
-The data dictionary, the fault table and the validation are generated whole. In README.md and
-config/README.md a generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
-
-What takes long to find out is committed, and made anew by a word of the command line: `faults`
-takes over what the tests on the virtual cluster saw; `found` analyses every archive anew; `effort`
-runs a reviewer's commands one after the other in a new clone of HEAD, with nothing else running,
-for a quarter of an hour.
+A generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. What takes long to
+find out is committed, and made anew by a word: `faults` takes over what the tests on the virtual
+cluster saw; `found` analyses every archive; `effort` runs a reviewer's commands in a new clone of
+HEAD, with nothing else running, for a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -184,11 +181,7 @@ def _dictionary(tables: Iterable[records.TableSchema]) -> str:
 
 
 def with_parts(text: str, named: Mapping[str, str]) -> str:
-    """The text with its generated parts replaced.
-
-    Raises:
-        ValueError: the text has no place for a part.
-    """
+    """The text with its generated parts replaced; ValueError: it has no place for one."""
     for name, content in named.items():
         begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
         if begin not in text or end not in text:
@@ -235,11 +228,7 @@ def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]
 
 
 def effort() -> dict[str, Any]:
-    """What a reviewer's commands take in a new clone: seconds, and bytes on disk after each.
-
-    Raises:
-        subprocess.CalledProcessError: a command failed.
-    """
+    """What a reviewer's commands take in a new clone: seconds, and bytes on disk after each."""
     steps = []
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "parity"

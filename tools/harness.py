@@ -1,10 +1,8 @@
 """Asks whether the workflow disturbs what it measures: `snakemake harness` calls it.
 
-The same program runs under a bare shell script, with nothing else of ours alive, and in a
-block just as Snakemake starts one: Snakemake asleep, its shell, the runner asleep in
-`wait`, the words of the inner command. Both sides of a pair follow each other in one
-allocation, in random order, and the program's own clock is compared. The blocks are a
-study of their own with the same arm twice, so that nothing of a block is imitated here.
+The same program runs under a bare shell script, and in a block just as Snakemake starts one. Both
+sides of a pair follow each other in one allocation, in random order, and the program's own clock is
+compared. The blocks are a study of their own with the same arm twice: nothing is imitated.
 """
 
 from __future__ import annotations
@@ -16,11 +14,10 @@ import random
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from parity.analysis.decision import decide
 from parity.benchmarks.model import Outputs
@@ -32,14 +29,8 @@ from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, Case, Plan, write_plan
 from parity.plan.study import load_study
 from parity.plan.system import System, load_system
-from parity.records.noise_audit import (
-    AUDIT,
-    NOISE_AUDIT_VERSION,
-    LostPair,
-    NoiseAudit,
-    PairTimes,
-    TimeRatio,
-)
+from parity.records import noise_audit
+from parity.records.noise_audit import LostPair, NoiseAudit, PairTimes, TimeRatio
 from parity.runtimes import arms, every_arm
 from parity.software.images import IMAGES, ROOT, needed_image, write_images
 
@@ -57,8 +48,7 @@ SITE_WORDS = {
 TEMPLATE = Path(__file__).with_name("harness.sh.template")
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """One pair: the block of its one side, and which side comes first."""
 
     number: int
@@ -67,18 +57,13 @@ class Pair:
 
 
 def study_of(benchmark: str, pairs: int, label: str, seed: int) -> dict[str, Any]:
-    """The study whose blocks are the one side: a program of one node in the A/A pair.
-
-    Args:
-        label: names this audit, so that no other has blocks of the same name.
-    """
-    outside = [name for name, arm in arms().items() if arm.is_native]
-    return {
-        "study": "harness", "title": "Noise audit of the harness", "reproduces": "none",
-        "seed": seed, "reference": outside[0], "aa_pair": outside[:2], "arms": outside[:2],
-        "benchmarks": {benchmark: {"margin_percent": 1}},
-        "scales": {label: {"blocks": pairs, "attempts": 1}},
-    }  # fmt: skip
+    """The study whose blocks are the one side: a program of one node in the A/A pair."""
+    pair = [name for name, arm in arms().items() if arm.is_native][:2]
+    named = {"study": "harness", "title": "Noise audit of the harness", "reproduces": "none"}
+    of_arms = {"reference": pair[0], "aa_pair": pair, "arms": pair}
+    scales = {label: {"blocks": pairs, "attempts": 1}}
+    measured = {"benchmarks": {benchmark: {"margin_percent": 1}}, "scales": scales, "seed": seed}
+    return named | of_arms | measured
 
 
 def pairs_of(plan: Plan) -> list[Pair]:
@@ -90,17 +75,17 @@ def pairs_of(plan: Plan) -> list[Pair]:
 
 
 def script_of(
-    pairs: Sequence[Pair], program: Sequence[str], starts: int, block: Sequence[str],
-    folder: Path, modules: Sequence[str],
-) -> str:  # fmt: skip
+    pairs: Sequence[Pair],
+    program: Sequence[str],
+    starts: int,
+    block: Sequence[str],
+    folder: Path,
+    modules: Sequence[str],
+) -> str:
     """The shell script that makes all pairs, one after the other.
 
-    Args:
-        program: the program's own words.
-        starts: how often a side starts it.
-        block: the words that run a block; `@block@` in them stands for its id.
-        folder: absolute path of the folder for what the bare side leaves.
-        modules: environment modules to load, as before a block.
+    A side starts `program` so many times, after it loaded `modules`; the bare one leaves what came
+    of it in a folder. `block` are the words that run a block; `@block@` in them stands for its id.
     """
     lines = []
     for pair in pairs:
@@ -122,9 +107,7 @@ def block_words(
 ) -> list[str]:
     """The words that run the block `@block@` as Snakemake does: in a job, or on this machine.
 
-    Args:
-        config: the audit's own study, its scale, and the system's file.
-        campaign: of that study at that scale; each of its blocks is a batch of its own.
+    `config` is the audit's own study, its scale, and the system's file; each block is a batch.
     """
     words = [sys.executable, "-m", "snakemake", "--snakefile", snakefile, "--nolock"]
     words += ["--nocolor", "--cores", "all", "--allowed-rules", "run_batch"]
@@ -147,11 +130,7 @@ def submit_words(folder: Path, pairs: int, site: Mapping[str, Any]) -> list[str]
 
 
 def times_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> PairTimes:
-    """What the sides of a pair took, parsed from what they left.
-
-    Raises:
-        UserError: a side failed; the message says why.
-    """
+    """What the sides of a pair took; UserError: a side failed, and why."""
     case, runs = plan.cases[0], plan.block(pair.block).runs
     bare, inside = [], []
     for start in range(1, len(runs) + 1):
@@ -169,10 +148,9 @@ def times_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> PairTimes:
         inside.append(_seconds(case, place / "attempt-1/stdout", record.wall_seconds))
     own_bare, outer_bare = zip(*bare, strict=True)
     own_inside, outer_inside = zip(*inside, strict=True)
-    return PairTimes(
-        pair=pair.number, block=pair.block, bare_first=pair.bare_first, bare=own_bare,
-        inside=own_inside, bare_outer=outer_bare, inside_outer=outer_inside,
-    )  # fmt: skip
+    sides = {"bare": own_bare, "inside": own_inside}
+    sides |= {"bare_outer": outer_bare, "inside_outer": outer_inside}
+    return PairTimes(pair=pair.number, block=pair.block, bare_first=pair.bare_first, **sides)
 
 
 def _seconds(case: Case, stdout: Path, outer: float) -> tuple[float, float]:
@@ -189,8 +167,7 @@ def _seconds(case: Case, stdout: Path, outer: float) -> tuple[float, float]:
 def ratios(times: Sequence[PairTimes]) -> tuple[TimeRatio, TimeRatio]:
     """The blocks' times over the bare ones, by the program's own clock and by the outer ones.
 
-    Raises:
-        UserError: there are fewer than two pairs.
+    UserError: there are fewer than two pairs.
     """
     if len(times) < 2:
         raise UserError("fewer than two pairs are good: an interval needs more of them")
@@ -209,10 +186,8 @@ def ratios(times: Sequence[PairTimes]) -> tuple[TimeRatio, TimeRatio]:
 def measure(given: argparse.Namespace) -> NoiseAudit:
     """Measure all pairs, and write the audit beside the plan of the dataset.
 
-    Everything that the sides left stays where it is, under the name of this audit.
-
-    Raises:
-        UserError: the batch system is not Slurm, the job failed, or fewer than two pairs are good.
+    Everything that the sides left stays where it is, under the name of this audit. UserError: the
+    batch system is not Slurm, the job failed, or fewer than two pairs are good.
     """
     system, live = load_system(given.system), given.plan.parent
     if system.batch_system not in ("", "slurm"):
@@ -252,13 +227,22 @@ def measure(given: argparse.Namespace) -> NoiseAudit:
             lost.append(LostPair(pair=pair.number, block=pair.block, reason=str(error)))
     own, outer = ratios(times)
     audit = NoiseAudit(
-        version=NOISE_AUDIT_VERSION, program=plan.benchmark_titles[case.benchmark],
-        parameters=case.parameters, campaign=plan.campaign, seed=plan.seed, planned=len(order),
-        lost=tuple(lost), own=own, outer=outer, values=tuple(times), system=system.name,
-        scale_label=system.scale_label, measured=began.isoformat(timespec="seconds"),
-    )  # fmt: skip
+        version=noise_audit.NOISE_AUDIT_VERSION,
+        program=plan.benchmark_titles[case.benchmark],
+        parameters=case.parameters,
+        campaign=plan.campaign,
+        seed=plan.seed,
+        planned=len(order),
+        lost=tuple(lost),
+        own=own,
+        outer=outer,
+        values=tuple(times),
+        system=system.name,
+        scale_label=system.scale_label,
+        measured=began.isoformat(timespec="seconds"),
+    )
     for place in (folder, live):
-        AUDIT.write_in(place, audit)
+        noise_audit.AUDIT.write_in(place, audit)
     return audit
 
 

@@ -1,10 +1,8 @@
 """Where packets of a case are dropped, and what TCP sends again: runs of their own, traced.
 
-`python tools/trace_drops.py --plan PLAN --images IMAGES --system SYSTEM --case CASE --arm ARM
---folder FOLDER` repeats runs of a campaign under the kernel's tracepoints (root only). Tracing
-takes time beside the program, so nothing that is timed here counts as a measurement. The folder
-gets the runs as a block has them, each one's trace as the kernel wrote it, and `drops.csv`. A
-tracepoint does not say whose network it was in: nobody else must be at work.
+Repeats runs of a campaign under the kernel's tracepoints (root only), which takes time: nothing
+that is timed here counts. The folder gets the runs as a block has them, each one's trace, and
+`drops.csv`. A tracepoint does not say whose network it was in: nobody else must be at work.
 """
 
 from __future__ import annotations
@@ -53,8 +51,7 @@ def counts(trace: str) -> Counter[tuple[str, str, str]]:
 def traced(trace: Path) -> Iterator[None]:
     """Trace what happens in the body, in a buffer of our own, and write it down verbatim.
 
-    Raises:
-        UserError: the kernel does not trace these events, or wrote more than its buffer holds.
+    UserError: the kernel does not trace these events, or wrote more than its buffer holds.
     """
     with tempfile.TemporaryDirectory(prefix="parity-tracefs-") as mounted:
         output_of(["mount", "-t", "tracefs", "tracefs", mounted])
@@ -83,11 +80,7 @@ def traced(trace: Path) -> Iterator[None]:
 
 
 def trace_case(given: argparse.Namespace) -> None:
-    """Trace runs of a case in an arm, and write the table.
-
-    Raises:
-        UserError: the plan has no such runs; or as of a block.
-    """
+    """Trace runs of a case in an arm, and write the table; UserError: the plan has none."""
     plan, system = read_plan(given.plan), load_system(given.system)
     found = [
         replace(block, runs=(run,))

@@ -1,10 +1,8 @@
 """What keeps programs of a name from their CPU while a command runs, by the kernel's scheduler.
 
-`python tools/trace_switches.py NAME COMMAND…` records sched_switch and sched_migrate_task on all
-CPUs (Debian's linux-perf, root or a low perf_event_paranoid) and prints a row for each process of
-that name: how often it is moved to another CPU and taken off one, for how long, how regularly (the
-deviation of gaps over their mean, far below 1), and who ran in its place first. Tracing disturbs,
-so no number of such a run belongs beside one that was measured.
+`python tools/trace_switches.py NAME COMMAND…` (Debian's linux-perf, root) prints for each process
+of that name how often it is moved to another CPU and taken off one, for how long, how regularly
+(the deviation of gaps over their mean), and who ran in its place first. Tracing disturbs.
 """
 
 from __future__ import annotations

@@ -94,11 +94,7 @@ def validation_text() -> str:
 
 
 def renewed(committed: Mapping[str, Any], made: dict[str, Any], order: Sequence[str]) -> Any:
-    """A report in which what was made anew stands in the place of what was there.
-
-    Args:
-        order: of the scenarios, by name.
-    """
+    """A report in which what was made anew stands in the place of what was there."""
     fresh = {each["scenario"] for each in made["scenarios"]}
     return made | {
         part: [

@@ -1,9 +1,8 @@
 """The raw logs of a planted study: what the runner and the programs leave in block folders.
 
-The runner's rules (measure/block.py) say which attempts it makes: a failed run is tried again, a
-case that a kill tore apart is made anew as a whole, and arms that cannot be started are skipped.
-What the records must say of each run is known from that alone. All documents are made by the real
-runner's own code where it has some.
+The runner's rules say which attempts it makes: a failed run is tried again, a case that a kill tore
+apart is made anew as a whole, arms that cannot be started are skipped. What the records must say of
+each run is known from that alone. Documents are made by the real runner's code where it has some.
 """
 
 from __future__ import annotations
@@ -227,12 +226,7 @@ class SimulatedBlock:
 
 @dataclass(frozen=True)
 class Planted:
-    """A study on disk, and what is known of it beforehand.
-
-    Attributes:
-        folders: of the blocks that were made.
-        endings: stage and reason of every planned run, by block and run.
-    """
+    """A study on disk, its blocks' folders, and stage and reason of every run, by block and run."""
 
     plan: Plan
     folders: tuple[Path, ...]

@@ -32,11 +32,7 @@ class Observed:
 
 
 def share(successes: int, replicates: int) -> Observed:
-    """A share with the exact interval of Clopper & Pearson, Biometrika 1934.
-
-    Raises:
-        ValueError: there are no replicates, so nothing was observed.
-    """
+    """A share with the interval of Clopper & Pearson (Biometrika 1934); ValueError: of none."""
     if replicates < 1:
         raise ValueError("a share of nothing")
     low, high = proportion_confint(successes, replicates, 1 - CONFIDENCE, method="beta")

@@ -1,9 +1,7 @@
 """A planted study: its truth, what its program prints, its plan, and what is claimed of it.
 
-What a benchmark prints for a given cost is its real output with the measured numbers replaced:
-the texts are the golden outputs of real runs, so a planted log has every line, space and tab
-that the real program prints. Two benchmarks stand for all: of one less is better (a time), of
-the other more is (a bandwidth).
+What a benchmark prints for a given cost is a golden output of a real run with the measured numbers
+replaced. Two benchmarks stand for all: of one less is better (a time), of the other more is.
 """
 
 from __future__ import annotations
@@ -159,11 +157,7 @@ _TEMPLATES: dict[str, str] = {}
 
 
 def _template(printer: Printer) -> str:
-    """The golden text as a format string.
-
-    Raises:
-        ValueError: a text that is to be replaced is not there exactly once.
-    """
+    """The golden text as a format string; ValueError: what is replaced is not there once."""
     if printer.name not in _TEMPLATES:
         text = (GOLDEN / printer.golden).read_text(encoding="utf-8")
         text = text.replace("{", "{{").replace("}", "}}")

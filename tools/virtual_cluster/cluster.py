@@ -26,9 +26,8 @@ _MIB = 2**20
 def up(node_count: int, accounting: bool) -> None:
     """Start a cluster and wait until all of its nodes are idle.
 
-    Raises:
-        UserError: this machine belongs to a cluster, a daemon does not start, and so on;
-            what was started up to then is left for its logs, and `down` ends it.
+    UserError: this machine belongs to a cluster, a daemon does not start, and so on; what was
+    started up to then is left for its logs, and `down` ends it.
     """
     name, memory = socket.gethostname().partition(".")[0], psutil.virtual_memory().total // _MIB
     asked = Cluster(Host(name, os.cpu_count() or 1, memory), node_count, accounting)
@@ -110,11 +109,7 @@ def _write_state(cluster: Cluster) -> None:
 
 
 def read_cluster() -> Cluster:
-    """The cluster that is up, or half up.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The cluster that is up, or half up; or UserError."""
     try:
         described = read_json(layout.DESCRIPTION)
     except FileNotFoundError as error:
@@ -124,11 +119,7 @@ def read_cluster() -> Cluster:
 
 
 def node_named(name: str) -> Node:
-    """The node of that name.
-
-    Raises:
-        UserError: the cluster has no such node.
-    """
+    """The node of that name; or UserError."""
     there = {node.name: node for node in read_cluster().nodes}
     if name not in there:
         raise UserError(f"there is no virtual node {name}", allowed=", ".join(there))

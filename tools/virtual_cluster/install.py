@@ -24,11 +24,7 @@ def wanted(accounting: bool) -> tuple[str, ...]:
 
 
 def install(accounting: bool) -> None:
-    """Install what is missing, without starting what packages would start.
-
-    Raises:
-        UserError: no Debian, or a package cannot be installed.
-    """
+    """Install what is missing, without starting what packages would start; or UserError."""
     missing = sorted(set(wanted(accounting)).difference(installed_packages()))
     if not missing:
         return

@@ -22,11 +22,7 @@ def _ip(*words: str, within: str | None = None) -> str:
 
 
 def refuse_if_subnet_is_used() -> None:
-    """Stop before two networks share their addresses.
-
-    Raises:
-        UserError: an address or route of this machine lies in the cluster's subnet.
-    """
+    """Refuse (UserError) a machine that has an address or route in the cluster's subnet."""
     ours = ip_network(layout.SUBNET)
     for route in json.loads(_ip("-json", "-4", "route", "show", "table", "all")):
         destination = route["dst"]

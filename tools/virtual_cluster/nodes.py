@@ -21,8 +21,7 @@ _LONGEST_START_SECONDS = 10
 def open_node(node: Node) -> None:
     """Make a node's namespaces, kept open by a process that sleeps, and mount what is its own.
 
-    `ip netns exec` would hide /sys/fs/cgroup, without which slurmd refuses to start; so
-    the namespace is entered by nsenter.
+    `ip netns exec` would hide /sys/fs/cgroup, without which slurmd refuses to start: so nsenter.
     """
     for name in ("spool", "tmp"):
         (node.folder / name).mkdir(parents=True)

@@ -48,8 +48,7 @@ def daemons(*names: str) -> list[psutil.Process]:
 def on_nodes(nodes: Iterable[Node] | None = None) -> list[psutil.Process]:
     """Every process on the nodes (all nodes if None), with all of its descendants.
 
-    A node's processes are in its network namespace or have its scratch file system
-    mounted; a container that unshared both still descends from one that did not.
+    They are in its network namespace or have its scratch file system mounted, or descend from one.
     """
     marks = [node.mark for node in nodes] if nodes is not None else None
     files = network.namespaces() if nodes is None else map(network.namespace_of, nodes)
@@ -101,11 +100,7 @@ def end(processes: Iterable[psutil.Process]) -> None:
 
 
 def end_all(find: Callable[[], list[psutil.Process]]) -> None:
-    """End every process that `find` finds, those included that are born meanwhile.
-
-    Raises:
-        UserError: one cannot be ended; it hangs in the kernel.
-    """
+    """End every process that `find` finds, also those born meanwhile; UserError: one hangs."""
     deadline = time.monotonic() + LONGEST_END_SECONDS
     while left := find():
         if time.monotonic() > deadline:
