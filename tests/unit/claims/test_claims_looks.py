@@ -10,13 +10,14 @@ from scipy import stats
 
 from parity.analysis.decision import ASSAY, decide
 from parity.analysis.estimate import mean_of
-from parity.analysis.outcomes import DIFFERENT
+from parity.analysis.methods import deviations_of
+from parity.analysis.outcomes import DIFFERENT, EQUIVALENT
 from parity.analysis.sequential import ONE_LOOK, Levels, levels_at, strictest
 from parity.claims.cells import AT_ONE_LOOK, JudgingData
 from parity.claims.finding import Finding
 from parity.claims.judging import Verdict
 from parity.claims.judging import judged as judged_alone
-from parity.claims.rules import contrasts, rules
+from parity.claims.rules import contrasts, rules, scatter
 from parity.claims.rules.contrasts import Question
 from parity.plan.looks import DECIDED
 
@@ -33,27 +34,30 @@ MADE = [
     (data.test_of("direction", expect="costs-less", smallest_effect_percent=1), 0.98),
     (data.test_of("minimum-effect", expect="costs-more", minimum_percent=1), 1.02),
     (data.test_of("magnitude", published="overhead/box", scale="ratio"), 1.02),
+    (data.test_of("non-inferiority", margin_percent=1), 1.003),
+    (data.test_of("equivalent-difference", margin=0.01), 1.003),
+    (data.test_of("share-of-node", bound_percent=2), 1.003),
+    (data.test_of("coefficient-of-variation", bound_percent=1), 1.003),
+    (data.test_of("spread-ratio", factor=2), 1.003),
+    (data.test_of("less-variable", than="native-a"), 1.003),
 ]
+TWO_SIDED = {
+    "equivalence", "equivalent-difference", "group-equivalence", "magnitude", "spread-ratio"
+}  # fmt: skip
 # A test of each rule that is not, which decides the data of `_along` if they were looked at once.
 AT_NODES = {"parameters": {"nodes": 1}}
 NOT_MADE = [
     data.test_of("change", factor="nodes", levels=[1, 4], expect="costs-more",
                  smallest_effect_percent=1),
     data.test_of("counts", along="nodes", order=[4, 2, 1]),
-    data.test_of("coefficient-of-variation", AT_NODES, bound_percent=5),
-    data.test_of("equivalent-difference", AT_NODES, margin=1),
     data.test_of("exists", AT_NODES, expect=True),
     data.test_of(
         "interaction", {"parameters": {"nodes": [1, 4]}}, factor="nodes", levels=[1, 4],
         expect="second-costs-more", smallest_effect_percent=1, margin_percent=1,
     ),
-    data.test_of("less-variable", AT_NODES, than="native-a"),
     data.test_of("mean-direction", AT_NODES, expect="costs-more", smallest_effect=1),
-    data.test_of("non-inferiority", AT_NODES, margin_percent=1),
     data.test_of("rank", along="nodes", order=[4, 2, 1], minimum_tau=0.9),
-    data.test_of("share-of-node", AT_NODES, bound_percent=2),
     data.test_of("slope", along="nodes", margin_percent=1),
-    data.test_of("spread-ratio", AT_NODES, factor=2),
     data.test_of("trend", along="nodes", expect="rising"),
 ]  # fmt: skip
 
@@ -88,7 +92,9 @@ def _along(**options) -> tuple:
 def test_these_rules_are_made_for_looks() -> None:
     """Another one has to be shown to err as rarely at looks before it stands here."""
     assert {name for name, rule in rules().items() if rule.for_looks} == {
-        "direction", "equivalence", "group-equivalence", "magnitude", "minimum-effect"
+        "coefficient-of-variation", "direction", "equivalence", "equivalent-difference",
+        "group-equivalence", "less-variable", "magnitude", "minimum-effect", "non-inferiority",
+        "share-of-node", "spread-ratio",
     }  # fmt: skip
     assert {test["rule"] for test, _ in MADE} == {n for n, r in rules().items() if r.for_looks}
     others = {test["rule"] for test in NOT_MADE} | {"anchor"}
@@ -117,17 +123,20 @@ def test_what_is_never_tested_or_not_there_is_no_open_question(tmp_path: Path) -
 
 @pytest.mark.parametrize(("test", "box"), MADE, ids=lambda each: str(each)[:24])
 def test_the_others_have_wider_intervals_and_larger_p(tmp_path, test: dict, box: float) -> None:
-    once, several = _both(tmp_path, test, data.quiet(box=box))
+    unit = "MiB" if test["rule"] == "share-of-node" else "s"
+    once, several = _both(tmp_path, test, data.quiet(box=box), unit=unit)
     for name in ("interval95", "interval90", "robust_interval95", "robust_interval90"):
         for one, more in ((once.decision, several.decision), (once.control, several.control)):
             (low, high), (lower, higher) = getattr(one, name), getattr(more, name)
-            assert lower < low < high < higher
+            # Scatter has one method.
+            assert (
+                name.startswith("robust") and np.isnan([low, higher]).all()
+            ) or lower < low < high < higher
             assert one.estimate == more.estimate
     # Just once, whatever test they come from: Holm's correction takes them as they are.
     if once.p_value is not None:
         assert several.p_value == pytest.approx(LAST.adjusted(once.p_value))
-    two_sided = test["rule"] in ("equivalence", "group-equivalence", "magnitude")
-    adjusted = LAST.adjusted_both_ways if two_sided else LAST.adjusted
+    adjusted = LAST.adjusted_both_ways if test["rule"] in TWO_SIDED else LAST.adjusted
     assert several.p_against == pytest.approx(adjusted(once.p_against))
     assert several.p_against < 1 or several.p_value < 1
 
@@ -217,8 +226,9 @@ def test_holm_takes_p_of_looks_as_they_are(tmp_path: Path) -> None:
     [
         (lambda asked: contrasts.same(asked, 0.01), math.log1p(0.01)),
         (lambda asked: contrasts.directed(asked, True, 0.0001), 0.0),
+        (lambda asked: contrasts.below(asked, 0.01), math.log1p(0.01)),
     ],
-    ids=["equivalence", "direction"],
+    ids=["equivalence", "direction", "non-inferiority"],
 )
 def test_stopping_at_any_look_errs_in_one_of_twenty(test, truth: float) -> None:
     """The box lies at the bound that must not be passed, and what would stop is looked at.
@@ -239,6 +249,30 @@ def test_stopping_at_any_look_errs_in_one_of_twenty(test, truth: float) -> None:
     # Of those that err in just one of twenty, one in a thousand is wrong more often.
     most = stats.binom.isf(0.001, studies, 0.05)
     assert wrong["looks"] <= most < wrong["once"]
+
+
+@pytest.mark.parametrize("of_two", [False, True], ids=["coefficient", "ratio"])
+def test_stopping_at_any_look_errs_as_rarely_of_scatter(of_two: bool) -> None:
+    """A scatter that lies at the bound, of one arm or of two, and passes at no more than 5 %."""
+    looks, studies = (15, 30, 45, 60), 1000
+    random, bound = np.random.default_rng(20261125), 100 * math.sqrt(math.expm1(0.01**2))
+    wrong = {"once": 0, "looks": 0}
+    for _ in range(studies):
+        one, other = random.normal(0, 0.01, (2, 60))
+        for name in wrong:
+            for look in looks:
+                levels = ONE_LOOK if name == "once" else levels_at(looks, look)
+                if of_two:
+                    both = deviations_of(2 * one[:look], other[:look])
+                    decided = scatter._ratio(both, (-math.inf, 2.0), levels, 2.0)
+                else:
+                    decided = scatter._bounds(np.exp(one[:look]).tolist(), bound, levels)
+                if decided.outcome == EQUIVALENT:
+                    wrong[name] += 1
+                    break
+    most = stats.binom.isf(0.001, studies, 0.05)
+    assert wrong["looks"] <= most
+    assert wrong["looks"] < wrong["once"]
 
 
 def test_one_look_changes_no_p() -> None:

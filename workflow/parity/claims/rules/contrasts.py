@@ -235,8 +235,8 @@ def below(asked: Question, margin: float) -> Finding:
     finding = asked.finding(
         decision,
         margin,
-        p_value=mean.p_below(bound),
-        p_against=mean.p_above(bound),
+        p_value=asked.levels[0].adjusted(mean.p_below(bound)),
+        p_against=asked.levels[0].adjusted(mean.p_above(bound)),
         strain=(inner[1] - nothing) / margin,
     )
     unit = "" if asked.is_ratio else f" {asked.unit}"
@@ -397,10 +397,10 @@ def row(contrasts: Callable[[Options, Scope], Asked], test: Callable[..., Findin
     return find
 
 
-SAMENESS: dict[str, Any] = {"proves_sameness": True, "by_cell": True}
+SAMENESS: dict[str, Any] = {"proves_sameness": True, "by_cell": True, "for_looks": True}
 DIFFERENCE: dict[str, Any] = {"one_sided": True, "by_cell": True, "for_looks": True}
 RULES = (
-    Rule("equivalence", row(ratios, same), 2, **SAMENESS, for_looks=True),
+    Rule("equivalence", row(ratios, same), 2, **SAMENESS),
     Rule("equivalent-difference", row(differences, same), **SAMENESS),
     Rule("group-equivalence", row(every_pair, same), 2,
          proves_sameness=True, every_pair=True, for_looks=True),

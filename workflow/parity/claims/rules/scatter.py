@@ -19,11 +19,12 @@ from parity.analysis.decision import (
 )
 from parity.analysis.estimate import ALPHA, Interval
 from parity.analysis.evidence import units
+from parity.analysis.sequential import Levels
 from parity.claims import terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, about, too_few
 from parity.claims.rules import Find, Options, Rule
-from parity.claims.rules.contrasts import concluded
+from parity.claims.rules.contrasts import DIFFERENCE, SAMENESS, concluded
 from parity.core.wording import interval, number, stands
 
 PERCENT_UNIT, UNIT = "%", "ratio of deviations"
@@ -43,11 +44,12 @@ def _coefficient(cell: Cell, bound: float) -> Finding:
     values, reference = (_values(cell, arm) for arm in (cell.arm, cell.pair[0]))
     if isinstance(values, str):
         return too_few([cell], cell.blocks, reason=values, objection="", **facts)
-    decision, below = _bounds(values, bound), methods.p_cv_below(values, bound / 100)
-    control = WITHOUT_CONTROL if isinstance(reference, str) else _bounds(reference, bound)
+    own, at_pair = cell.levels
+    decision, below = _bounds(values, bound, own), methods.p_cv_below(values, bound / 100)
+    control = WITHOUT_CONTROL if isinstance(reference, str) else _bounds(reference, bound, at_pair)
     lower, upper = decision.interval90
-    p = {"p_value": below, "p_against": 1 - below, "strain": upper / bound}
-    finding = about([cell], decision, control=control, **p, **facts)
+    p_values = {"p_value": own.adjusted(below), "p_against": own.adjusted(1 - below)}
+    finding = about([cell], decision, control=control, strain=upper / bound, **p_values, **facts)
     if control.outcome == outcomes.DIFFERENT:
         theirs = f"{interval(*control.interval90, PERCENT_UNIT)}, above {bound:g} %"
         reason = f"{cell.pair[0]} scatters by itself as much: {theirs}"
@@ -75,10 +77,11 @@ def _too_few(blocks: int) -> str:
     return f"too few blocks: {blocks} of at least {FEWEST_FOR_A_DIFFERENCE}"
 
 
-def _bounds(values: list[float], bound: float) -> Decision:
+def _bounds(values: list[float], bound: float, levels: Levels) -> Decision:
     """The coefficient with its bounds, in %, and whether it lies below or above the bound."""
     low95, low90, high90, high95 = (
-        100 * methods.cv_bound(values, share) for share in (0.025, 0.05, 0.95, 0.975)
+        100 * methods.cv_bound(values, share)
+        for share in (levels.other, levels.same, 1 - levels.same, 1 - levels.other)
     )
     return Decision(
         blocks=len(values),
@@ -114,9 +117,13 @@ def _deviations(cell: Cell, arm: str, against: str) -> np.ndarray | str:
     return objection or np.array(means).T
 
 
-def _ratio(deviations: np.ndarray, within: Interval, margin: float | None = None) -> Decision:
+def _ratio(
+    deviations: np.ndarray, within: Interval, levels: Levels, margin: float | None = None
+) -> Decision:
     """Ratio of two arms' scatter, and whether its 95 % interval lies within these ends."""
-    wide, narrow = (methods.scatter_ratio(deviations, share) for share in (0.95, 0.90))
+    wide, narrow = (
+        methods.scatter_ratio(deviations, 1 - 2 * error) for error in (levels.other, levels.same)
+    )
     interval95 = (wide.low, wide.high)
     return Decision(
         blocks=deviations.shape[1],
@@ -140,14 +147,16 @@ def _against_another(cell: Cell, factor: float | None) -> Finding:
     if isinstance(deviations, str):
         return too_few([cell], cell.blocks, reason=deviations, unit=UNIT, objection="")
     (reference, double), control = cell.pair, WITHOUT_CONTROL
+    own, at_pair = cell.levels
     if cell.numbers.of(reference) and cell.numbers.of(double):
         of_pair = _deviations(cell, double, reference)
         if not isinstance(of_pair, str):
-            control = _ratio(of_pair, SAME if factor is None else (1 / factor, factor), factor)
+            within = SAME if factor is None else (1 / factor, factor)
+            control = _ratio(of_pair, within, at_pair, factor)
     bound = factor or 1.0
-    p = methods.p_scatters_less(deviations, bound)
-    against = methods.p_scatters_less(deviations[::-1], 1 / bound)
-    decision = _ratio(deviations, SAME if factor is None else (-math.inf, factor), factor)
+    p = own.adjusted(methods.p_scatters_less(deviations, bound))
+    against = own.adjusted(methods.p_scatters_less(deviations[::-1], 1 / bound))
+    decision = _ratio(deviations, SAME if factor is None else (-math.inf, factor), own, factor)
     low, high = decision.interval95
     facts: dict[str, Any] = {"unit": UNIT, "p_value": p}
     if factor is None:
@@ -188,7 +197,7 @@ def _cell_by_cell(look: Callable[[Cell, Any], Finding], option: str) -> Find:
 _VARIATION = _cell_by_cell(_coefficient, "bound_percent")
 _RATIO = _cell_by_cell(_against_another, "factor")
 RULES = (
-    Rule("coefficient-of-variation", _VARIATION, 2, proves_sameness=True, by_cell=True),
-    Rule("spread-ratio", _RATIO, 2, proves_sameness=True, by_cell=True),
-    Rule("less-variable", _RATIO, 3, one_sided=True, by_cell=True),
+    Rule("coefficient-of-variation", _VARIATION, 2, **SAMENESS),
+    Rule("spread-ratio", _RATIO, 2, **SAMENESS),
+    Rule("less-variable", _RATIO, 3, **DIFFERENCE),
 )
