@@ -54,20 +54,24 @@ def _run(plan: Plan, blocks: Path, which: int = 0, stops=None) -> BatchRecord:
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The blocks that were run, in order, each a minute long; nothing is started."""
-    names: list[str] = []
+def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
+    """The blocks that were run, in order, with the session that each was handed; of a minute each.
 
-    def run(plan, name, images, expected, system, folder, stops, checked) -> None:
-        names.append(name)
+    Nothing is started.
+    """
+    handed: dict[str, str | None] = {}
+
+    def run(plan, name, images, expected, system, folder, stops, checked) -> str:
+        handed[name] = checked
         folder.mkdir(parents=True, exist_ok=True)
         progress.begin(plan.block(name), folder)
         begun = PROGRESS.read_in(folder)
         PROGRESS.write_in(folder, replace(begun, seconds=begun.seconds + 60))
         BLOCK.write_in(folder, block_record_of(sessions=0))
+        return f"session of {name}"
 
     monkeypatch.setattr(block, "run_block", run)
-    return names
+    return handed
 
 
 def _names(plan: Plan, *numbers: int) -> tuple[str, ...]:
@@ -101,7 +105,10 @@ def test_the_time_is_over_if_one_more_block_would_end_after_it(
 
 def test_a_batch_runs_its_blocks_one_after_the_other(tmp_path: Path, measured) -> None:
     plan = _plan()
-    assert _run(plan, tmp_path).measured == _names(plan, 0, 1, 2) == tuple(measured)
+    first, second, third = names = _names(plan, 0, 1, 2)
+    assert _run(plan, tmp_path).measured == names
+    sessions = {first: None, second: f"session of {first}", third: f"session of {second}"}
+    assert list(measured.items()) == list(sessions.items())
 
 
 @pytest.mark.parametrize(
@@ -128,21 +135,6 @@ def test_a_finished_block_counts_if_it_was_measured_with_the_images_of_now(
     start = {"arms": to_builtins(arms)}
     BLOCK.write_in(tmp_path, block_record_of(start=start))
     assert is_measured(plan, tmp_path, images) == counts
-
-
-def test_the_session_of_a_block_is_handed_to_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    handed = []
-
-    def run(plan, name, *_, checked) -> str:
-        handed.append(checked)
-        return f"session of {name}"
-
-    monkeypatch.setattr(block, "run_block", run)
-    plan = _plan()
-    _run(plan, tmp_path)
-    assert handed == [None, *(f"session of {name}" for name in _names(plan, 0, 1))]
 
 
 def test_what_is_measured_is_not_measured_again(tmp_path: Path, measured) -> None:

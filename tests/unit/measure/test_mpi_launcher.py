@@ -35,6 +35,7 @@ def _filled(rank: int, *words: str, cpus: str = "2 3", **environment: str) -> li
     return done.stdout.splitlines()
 
 
+UNREAD = ("a b", "$HOME", "`id`", "*", "quote'", 'double"', "", "back\\n")
 HOST = subprocess.run(["uname", "-n"], capture_output=True, text=True).stdout.strip()
 
 
@@ -50,10 +51,21 @@ def test_one_process_on_each_node() -> None:
     assert on_each_node(LAUNCHER, 3, ["true"]) == ["srun", "--nodes=3", "--ntasks=3", "true"]
 
 
-def test_rank_and_host_are_filled_in_anywhere_in_a_word() -> None:
-    words = ["--name=parity-@rank@", "evidence @rank@@@host@", "@rank@-@rank@", "--uts=@host@"]
-    expected = ["--name=parity-5", f"evidence 5@{HOST}", "5-5", f"--uts={HOST}"]
-    assert _filled(5, *words) == expected
+@pytest.mark.parametrize(
+    ("rank", "word", "filled"),
+    [
+        (5, "--name=parity-@rank@", "--name=parity-5"),
+        (5, "evidence @rank@@@host@", f"evidence 5@{HOST}"),
+        (5, "@rank@-@rank@", "5-5"),
+        (5, "--uts=@host@", f"--uts={HOST}"),
+        # The CPU at its number modulo the node's.
+        *((rank, "@cpu@", cpu) for rank, cpu in ((0, "2"), (1, "3"), (2, "2"), (5, "3"))),
+        # No shell reads the words of the command.
+        *((0, f"x{word}x", f"x{word}x") for word in UNREAD),
+    ],
+)
+def test_what_differs_between_ranks_is_filled_in_anywhere_in_a_word(rank, word, filled) -> None:
+    assert _filled(rank, word) == [filled]
 
 
 def test_a_rank_s_time_is_told_apart_from_its_launcher_s_and_its_end_is_its_own() -> None:
@@ -67,11 +79,6 @@ def test_a_rank_s_time_is_told_apart_from_its_launcher_s_and_its_end_is_its_own(
     assert int(told["ended"]) - int(told["began"]) >= 0.2e9
 
 
-@pytest.mark.parametrize(("rank", "cpu"), [(0, "2"), (1, "3"), (2, "2"), (5, "3")])
-def test_a_rank_s_cpu_is_the_one_at_its_number_modulo_the_node_s(rank: int, cpu: str) -> None:
-    assert _filled(rank, "@cpu@") == [cpu]
-
-
 def test_the_launcher_s_variables_become_words_and_no_others() -> None:
     found = _filled(
         3, "@variables@", "last", PMIX_RANK="3", SLURM_STEP_ID="7", SLURM_JOB_NAME="x", HOME="/root"
@@ -79,11 +86,6 @@ def test_the_launcher_s_variables_become_words_and_no_others() -> None:
     assert found[0] == "PARITY_RANK=3" and found[1] == f"PARITY_NODE={HOST}"
     assert sorted(found[2:-1]) == ["PMIX_RANK=3", "SLURM_STEP_ID=7"]
     assert found[-1] == "last"
-
-
-@pytest.mark.parametrize("word", ["a b", "$HOME", "`id`", "*", "quote'", 'double"', "", "back\\n"])
-def test_no_shell_reads_the_words_of_the_command(word: str) -> None:
-    assert _filled(0, "x" + word + "x") == ["x" + word + "x"]
 
 
 def test_values_of_variables_are_not_read_by_a_shell_either() -> None:

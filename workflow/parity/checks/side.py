@@ -264,10 +264,10 @@ def _ask(
             raise AuditError(f"not its image: {state.gate.detail}")
         paths = sorted({path for benchmark in wanted for path in binaries[benchmark]})
         words = question(paths, [cpu], tools_for(images))
-        answer = run_in_arm(arm.unlimited, state.image, words)
+        answer, said = run_in_arm(arm.unlimited, state.image, words)
         if not is_whole(answer.text):
             raise AuditError("its answer is cut off")
-        witness = evidence(answer.said)
+        witness = evidence(said)
         where = where_gate(arm.unlimited, witness, ours, state.recipe if arm.image_format else "")
         if where.detail:
             raise AuditError(where.detail)

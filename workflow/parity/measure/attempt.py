@@ -409,7 +409,9 @@ def _run(attempt: Attempt) -> None:
         if command not in attempt.commands[-1:]:
             attempt.commands.append(command)
         if program.drop_caches:
-            drop_page_cache()
+            # The next start reads from the disk.
+            os.sync()
+            Path("/proc/sys/vm/drop_caches").write_text("3\n")
         try:
             finished = run_and_wait(
                 command,
@@ -430,9 +432,3 @@ def _run(attempt: Attempt) -> None:
             break
     if sampler:
         sampler.stop_and_write(folder / "samples.jsonl")
-
-
-def drop_page_cache() -> None:
-    """Empty the page cache, so that the next start reads from the disk (root only)."""
-    os.sync()
-    Path("/proc/sys/vm/drop_caches").write_text("3\n")

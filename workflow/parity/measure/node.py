@@ -169,12 +169,9 @@ def read(path: str | Path) -> str:
 
 def pairs(text: str) -> dict[str, str]:
     """The first value of each key in lines like `key : value`, as /proc/meminfo has them."""
-    values: dict[str, str] = {}
-    for line in text.splitlines():
-        key, separator, value = line.partition(":")
-        if separator:
-            values.setdefault(key.strip(), value.strip())
-    return values
+    # Backwards, so that the first one is what stays.
+    lines = (line.partition(":") for line in reversed(text.splitlines()))
+    return {key.strip(): value.strip() for key, separator, value in lines if separator}
 
 
 def selected(choices: str) -> str:
@@ -191,12 +188,8 @@ def boot_parameters(command_line: str) -> str:
 def cgroup_versions(mounts: str) -> str:
     """The control group hierarchies in /proc/mounts, such as `v1: cpu,memory; v2`."""
     lines = [line.split() for line in mounts.splitlines()]
-    options = {
-        option
-        for words in lines
-        if len(words) > 3 and words[2] == "cgroup"
-        for option in words[3].split(",")
-    }
+    of_first = [words[3].split(",") for words in lines if len(words) > 3 and words[2] == "cgroup"]
+    options = set().union(*of_first)
     # Among the options of a v1 mount stand its controllers; the others are well known.
     others = {"rw", "ro", "relatime", "nosuid", "nodev", "noexec", "xattr", "clone_children"}
     controllers = sorted(o for o in options - others if "=" not in o)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from msgspec.structs import asdict, replace
 
@@ -28,7 +28,7 @@ from parity.measure.places import SHARED_MEMORY, WORK, lay_out, tool, tools_for
 from parity.measure.timed_process import launch_environment
 from parity.runtimes import every_arm, model
 from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, Arm, Image, Launch
-from parity.software.binaries import ProgramFile, audit_script, read_audit
+from parity.software.binaries import Audit, audit_script, read_audit
 from parity.software.images import ImageRecord
 
 TIMEOUT_SECONDS = 120
@@ -59,7 +59,7 @@ def audit_arm(
     paths = sorted({path for group in binaries.values() for path in group})
     shell = tool(tools, "/bin/sh")
     witness = [*shell, "-c", inner_command.WITNESS, inner_command.EVIDENCE.strip()]
-    answer = run_in_arm(arm, image, [*witness, *audit_script(paths, shell)])
+    answer, said = run_in_arm(arm, image, [*witness, *audit_script(paths, shell)])
     audited = {program.path: program for program in answer.programs}
     rows = tuple(
         Binary(arm=arm.name, benchmark=benchmark, **asdict(audited[path]))
@@ -67,19 +67,11 @@ def audit_arm(
         for path in group
         if path in audited
     )
-    return rows, inner_command.evidence(answer.said)
+    return rows, inner_command.evidence(said)
 
 
-class Answer(NamedTuple):
-    """What an arm answered to an audit and the words around it; `said` is its standard error."""
-
-    programs: list[ProgramFile]
-    text: str
-    said: str
-
-
-def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> Answer:
-    """What a short, untimed command that ends in an audit answered inside an arm.
+def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> tuple[Audit, str]:
+    """What a short, untimed command that ends in an audit answered, and its standard error.
 
     It is started anew once: arms are audited all at once, and one that goes through the table
     of mounts (bubblewrap) fails if another ends meanwhile and takes its own away.
@@ -118,7 +110,7 @@ def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> Answer:
                     continue
                 said = error.what if isinstance(error, UserError) else _text_of(errors).strip()
                 raise AuditError(f"cannot run a command: {(said or str(error))[-600:]}") from error
-            return Answer(audit.programs, audit.text, _text_of(errors))
+            return audit, _text_of(errors)
 
 
 def _text_of(file: IO[bytes]) -> str:
