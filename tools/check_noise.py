@@ -13,7 +13,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,9 @@ SPEED = 1e9  # flop/s of a host, and so of a rank that nothing holds up
 # SimGrid gives up where a host with work has no speed at all.
 STOPPED = 1e-6
 HOSTS = 32  # of all simulations of a number of ranks, each at a moment of its own
-HEAD = '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+HEAD = """<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="z" routing="Full">"""
+CFG = ("--cfg=smpi/simulate-computation:no", "--cfg=surf/precision:1e-12")
 SOURCE = Path(__file__).with_name("simgrid_steps.c")
 
 
@@ -123,10 +125,9 @@ def platform(ranks: int) -> str:
     hosts = range(ranks)
     link = '<link id="l" bandwidth="1e15Bps" latency="1ps" sharing_policy="FATPIPE"/>'
     made = [f'<host id="h{n}" speed="{SPEED:g}f" speed_file="{n}"/>' for n in hosts]
-    routes = [f'<route src="h{a}" dst="h{b}"><link_ctn id="l"/></route>'
-              for a, b in product(hosts, hosts) if a < b]  # fmt: skip
-    return "\n".join([HEAD, '<platform version="4.1"><zone id="z" routing="Full">', *made, link,
-                      *routes, "</zone></platform>"])  # fmt: skip
+    pairs = combinations(hosts, 2)
+    made += [link, *(f'<route src="h{a}" dst="h{b}"><link_ctn id="l"/></route>' for a, b in pairs)]
+    return "\n".join([HEAD, *made, "</zone></platform>"])
 
 
 def simulated(
@@ -138,12 +139,9 @@ def simulated(
         (folder / str(rank)).write_text(availability(runs, int(after)))
     (folder / "platform.xml").write_text(platform(ranks))
     (folder / "hosts").write_text("".join(f"h{rank}\n" for rank in range(ranks)))
-    words = ["smpirun", "-platform", "platform.xml", "-hostfile", "hosts", "-np", ranks,
-             "--cfg=smpi/simulate-computation:no", "--cfg=surf/precision:1e-12",
-             folder / "steps", SPEED * step, count]  # fmt: skip
-    done = subprocess.run(
-        [*map(str, words)], cwd=folder, check=True, capture_output=True, text=True
-    )
+    program = [str(word) for word in (ranks, *CFG, folder / "steps", SPEED * step, count)]
+    words = ["smpirun", "-platform", "platform.xml", "-hostfile", "hosts", "-np", *program]
+    done = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True)
     return float(done.stdout.rpartition("mean step")[2]) / step
 
 
@@ -160,10 +158,8 @@ def by_simgrid(dataset: Path) -> Iterator[str]:
                 by_replay = replayed(runs, ranks, step)
                 # As many as there is time for in the recording, so that all of it is met once.
                 count = round(sum(run.duration for run in runs) / 1e9 / step / by_replay)
-                drawn = [
-                    simulated(folder, runs, ranks, step, count, seed)
-                    for seed in range(HOSTS // ranks)
-                ]
+                seeds = range(HOSTS // ranks)
+                drawn = [simulated(folder, runs, ranks, step, count, seed) for seed in seeds]
                 error = np.std(drawn, ddof=1) / np.sqrt(len(drawn))
                 yield (
                     f"{arm}, {ranks} ranks, steps of {1e3 * step:g} ms: SimGrid "

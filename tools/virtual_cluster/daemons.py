@@ -14,14 +14,12 @@ from parity.core.errors import UserError
 from virtual_cluster import layout, processes
 
 _LONGEST_START_SECONDS = 30
-_ENVIRONMENT = {"SLURM_CONF": str(layout.CONFIGURATION)}
 
 
 def _start(
-    argv: Sequence[str | Path], log: Path, is_up: Callable[[], bool], user: str | None = None,
-    **environment: str,
-) -> None:  # fmt: skip
-    daemon = processes.start(argv, log, user=user, environment=_ENVIRONMENT | environment)
+    argv: Sequence[str | Path], log: Path, is_up: Callable[[], bool], user: str = "", **more: str
+) -> None:
+    daemon = processes.start(argv, log, user, SLURM_CONF=str(layout.CONFIGURATION), **more)
     deadline = time.monotonic() + _LONGEST_START_SECONDS
     while not is_up():
         # Slurm's daemons go to the background by themselves: their first process ends with 0.
@@ -71,6 +69,6 @@ def start_accounting() -> None:
     _start(argv, log, layout.DATABASE_SOCKET.exists)
     known = ["sacctmgr", "--noheader", "show", "cluster"]
     # libmariadb looks there for the socket; slurmdbd.conf has no word for it.
-    _start(["slurmdbd"], layout.LOGS / "slurmdbd.log", lambda: answer_of(known)[0],
-           MYSQL_UNIX_PORT=str(layout.DATABASE_SOCKET))  # fmt: skip
+    where, log = {"MYSQL_UNIX_PORT": str(layout.DATABASE_SOCKET)}, layout.LOGS / "slurmdbd.log"
+    _start(["slurmdbd"], log, lambda: answer_of(known)[0], **where)
     output_of(["sacctmgr", "--immediate", "add", "cluster", layout.NAME])

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from parity.core.commands import is_installed, output_of
+from parity.core.commands import is_installed
 from parity.core.errors import UserError
 from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
+from parity.software.install import apt
 
 # Slurm loads PMIx by its unversioned name, which only the development package has.
 PACKAGES = ("slurm-wlm", "slurm-client", "munge", "libpmix-dev", "iproute2", "util-linux")
 ACCOUNTING_PACKAGES = ("slurmdbd", "mariadb-server")
 _POLICY = Path("/usr/sbin/policy-rc.d")
-_APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
 
 
 def wanted(accounting: bool) -> tuple[str, ...]:
@@ -32,8 +32,8 @@ def install(accounting: bool) -> None:
         raise UserError(f"the virtual cluster needs Debian's packages: {' '.join(missing)}")
     print(f"installing {' '.join(missing)}", flush=True)
     with _no_daemons_started(), nothing_starts_at_boot():
-        for words in (["update"], ["install", "--no-install-recommends", *missing]):
-            output_of([*_APT, *words], environment={"DEBIAN_FRONTEND": "noninteractive"})
+        apt("update")
+        apt("install", "--no-install-recommends", *missing)
 
 
 @contextmanager

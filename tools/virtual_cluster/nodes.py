@@ -71,10 +71,9 @@ def _entering(node: Node) -> list[str]:
 
 def start_slurmd(node: Node) -> None:
     """Start the node's slurmd; its configuration and its folders are the node's own."""
-    tmp = str(layout.PRIVATE / "tmp")
-    environment = {"SLURM_CONF": str(layout.CONFIGURATION), "TMPDIR": tmp}
+    environment = {"SLURM_CONF": f"{layout.CONFIGURATION}", "TMPDIR": f"{layout.PRIVATE}/tmp"}
     argv = [*_entering(node), "slurmd", "-N", node.name]
-    if processes.start(argv, node.log, environment=environment).wait():
+    if processes.start(argv, node.log, **environment).wait():
         raise UserError(f"slurmd of node {node.name} did not start", where=str(node.log))
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from subprocess import DEVNULL, Popen
 
 import psutil
 
@@ -19,17 +19,13 @@ LONGEST_END_SECONDS = 30
 _DAEMONS = {"munged", "slurmctld", "slurmdbd", "mariadbd"}
 
 
-def start(
-    argv: Sequence[str | Path], log: Path, *, environment: Mapping[str, str] | None = None,
-    user: str | None = None,
-) -> subprocess.Popen:  # fmt: skip
+def start(argv: Sequence[str | Path], log: Path, user: str = "", **environment: str) -> Popen:
     """Start a daemon that outlives us, in a session of its own, its output going to a log."""
-    identity = {"user": user, "group": user, "extra_groups": ()} if user else {}
+    words, own = list(map(str, argv)), {"cwd": "/", "env": os.environ | environment}
+    own |= {"user": user, "group": user, "extra_groups": ()} if user else {}
     with log.open("a") as file:
-        return subprocess.Popen(
-            list(map(str, argv)), stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd="/",
-            env={**os.environ, **(environment or {})}, start_new_session=True, **identity,
-        )  # fmt: skip
+        streams = {"stdin": DEVNULL, "stdout": file, "stderr": file}
+        return Popen(words, start_new_session=True, **streams, **own)
 
 
 def daemons(*names: str) -> list[psutil.Process]:

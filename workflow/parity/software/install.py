@@ -121,7 +121,8 @@ def missing_packages(
     return {what: names for what, names in lacking.items() if names}
 
 
-def _apt(*words: str) -> None:
+def apt(*words: str) -> None:
+    """Call apt-get, which asks nothing, and waits for others that do."""
     patient = ["apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300"]
     output_of([*patient, *words], environment={"DEBIAN_FRONTEND": "noninteractive"})
 
@@ -131,15 +132,15 @@ def _install_packages(missing: Mapping[str, list[str]]) -> dict[str, str]:
     names = sorted(set().union(*missing.values()))
     _say(f"installing {len(names)} Debian packages: {' '.join(names)}")
     try:
-        _apt("update")
-        _apt("install", _NEEDED_ALONE, *names)
+        apt("update")
+        apt("install", _NEEDED_ALONE, *names)
         return {}
     except UserError as error:
         _say(f"{error}\nnow one by one")
     failures = {}
     for what, group in missing.items():
         try:
-            _apt("install", _NEEDED_ALONE, *group)
+            apt("install", _NEEDED_ALONE, *group)
         except UserError as error:
             failures[what] = str(error)
     return failures
@@ -170,7 +171,7 @@ def level_libraries(upgrade: bool) -> None:
         _say(f"  sudo apt-get install --only-upgrade {' '.join(names)}")
         return
     _say("upgrading them")
-    _apt("--only-upgrade", "install", *names)
+    apt("--only-upgrade", "install", *names)
     # The images have to come from the same day. Snakemake makes nothing anew for a record
     # that is missing as long as the later ones are there, so all of them go.
     for folder in image_folders():
