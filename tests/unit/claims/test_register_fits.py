@@ -20,6 +20,7 @@ from parity.claims.register import (
     load_register,
     load_users_claims,
 )
+from parity.claims.registration import short_of
 from parity.core.errors import UserError
 from parity.plan.study import Study, load_study
 from parity.runtimes import Arms
@@ -218,6 +219,14 @@ def test_shipped_studies_plan_what_the_register_can_judge(shipped: list[Study]) 
     found = [unplanned(test, shipped) for test in TESTS.values() if "waits_for" not in test]
     assert set().union(*(levels for levels, _ in found)) == UNPLANNED
     assert not set().union(*(arms for _, arms in found))
+
+
+def test_no_shipped_study_measures_what_its_blocks_cannot_decide(shipped: list[Study]) -> None:
+    """Three claims asked for 0.9 of runs, which takes 29, of plans with 8 or 10."""
+    register = load_register(CONFIG / "claims.yaml", CONFIG / "published/claims.csv", KNOWN)
+    for study in shipped:
+        held = {case.name: study.blocks for case in study.cases}
+        assert short_of(register, study, held) == {}, study.campaign
 
 
 def test_a_number_that_is_mistyped_is_noticed(shipped: list[Study]) -> None:

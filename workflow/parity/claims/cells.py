@@ -53,6 +53,13 @@ class Selection:
     against: tuple[str, ...] = ()
     shortest_seconds: float = 0.0
 
+    def holds(self, case: Case) -> bool:
+        """Whether a case of a plan is one that it chooses."""
+        given = case.parameters
+        return case.benchmark == self.benchmark and all(
+            str(given.get(name)) in map(str, levels) for name, levels in self.parameters.items()
+        )
+
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Selection:
         """The selection of a checked entry of the register."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
+from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE
 from parity.claims.register import Register
+from parity.claims.rules import rules
 from parity.core.errors import UserError
 from parity.core.files import moment, read_rows, row_of
-from parity.plan.plan import Plan, plan_digest, read_plan
+from parity.core.wording import listed
+from parity.plan.plan import Design, Plan, plan_digest, read_plan
 
 BEFORE, AFTER, AMENDED = "before-data", "after-data", "amended"
 UNREGISTERED = "unregistered"
@@ -75,6 +78,54 @@ def refuse_shared_ids(registers: Sequence[Register]) -> None:
             where=", ".join(f"{register.name}.yaml" for register in registers),
             action="rename your own; those of config/claims.yaml are registered",
         )
+
+
+def short_of(register: Register, plan: Design, blocks: Mapping[str, int]) -> dict[str, int]:
+    """The claims that a plan holds cells of and cannot decide, with the blocks that it takes.
+
+    Args:
+        blocks: how many hold a case, by its name. Fewer than show any difference are a rehearsal,
+            which is to decide nothing.
+    """
+    short: dict[str, int] = {}
+    for claim, test in ((one, test) for one in register.claims for test in one.tests):
+        needs = rules()[test.rule].needed
+        if needs is None or set(test.cells.arms or ()).isdisjoint(plan.arms):
+            continue
+        needed = needs(test.options)
+        for case in filter(test.cells.holds, plan.cases):
+            if FEWEST_FOR_A_DIFFERENCE <= blocks[case.name] < needed:
+                short[claim.id] = max(needed, short.get(claim.id, 0))
+    return short
+
+
+def refuse_short_plans(
+    registers: Sequence[Register], plans: Sequence[Path], registered: Sequence[Registration]
+) -> None:
+    """Refuse a plan that is not registered yet and cannot decide a claim whose cells it holds.
+
+    Raises:
+        UserError: with the claims, and the blocks that each takes.
+    """
+    known = {(row.what, row.sha256) for row in registered}
+    for path in plans:
+        plan = read_plan(path)
+        if (plan_name(plan), plan_digest(path)) in known:
+            continue
+        held = Counter(case for block in plan.blocks for case in {run.case for run in block.runs})
+        short = {
+            claim: needed
+            for register in registers
+            for claim, needed in short_of(register, plan, held).items()
+        }
+        if short:
+            told = ", ".join(f"{claim} takes {needed} blocks" for claim, needed in short.items())
+            raise UserError(
+                f"the plan of {plan.campaign} cannot decide what it measures: {told}",
+                where=str(path),
+                allowed=f"its cases are held by {listed(sorted(set(held.values())))}",
+                action="raise `blocks` of the scale, or let the claim ask for a smaller share",
+            )
 
 
 def wanted(registers: Sequence[Register], plans: Sequence[Path]) -> list[tuple[str, str]]:

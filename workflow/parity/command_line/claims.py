@@ -65,8 +65,9 @@ def register(
         registered.parent.mkdir(exist_ok=True)
         shutil.copyfile(known, registered)
     current, now = registration.wanted(registers, plans), datetime.now(UTC)
-    moment = now.isoformat(timespec="seconds")
-    rows = registration.missing(registration.load(registered), current, moment)
+    moment, before = now.isoformat(timespec="seconds"), registration.load(registered)
+    registration.refuse_short_plans(registers, plans, before)
+    rows = registration.missing(before, current, moment)
     registration.append(registered, rows)
     print(f"{registered}: {len(rows)} of {len(current)} claims and plans registered anew")
 

@@ -43,6 +43,8 @@ class Rule:
         every_pair: whether it compares its arms with each other.
         for_looks: whether it decides at the levels of the look. If not, it leaves open what a
             study with several looks measured.
+        needed: the fewest blocks that can show what its options ask for; None where no number
+            follows from them.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Rule:
     by_cell: bool = False
     every_pair: bool = False
     for_looks: bool = False
+    needed: Callable[[Options], int] | None = None
 
     @property
     def options(self) -> Schemas:

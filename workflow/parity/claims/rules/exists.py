@@ -174,6 +174,6 @@ def _times(more: float, less: float) -> float:
 
 
 RULES = (
-    Rule("exists", _exists, 2, compares=False),
+    Rule("exists", _exists, 2, compares=False, needed=lambda asked: runs_needed(asked["at_least"])),
     Rule("counts", _counts, compares=False),
 )
