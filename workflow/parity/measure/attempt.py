@@ -231,7 +231,6 @@ def _seconds_of_ranks(ranks: gates.Ranks, host: str, outer: float) -> float | No
 
 
 def _reason(attempt: Attempt, judged: Sequence[Gate]) -> tuple[str, str]:
-    """Reason code and detail of an attempt; how it ended comes before the gates."""
     if attempt.error:
         return "not-started", attempt.error
     # A program whose server ended fails by it.
@@ -284,9 +283,8 @@ def make_attempt(order: Order, folder: Path) -> RunRecord:
             were taken away; no record is written, so the attempt counts as interrupted.
     """
     name = name_in(folder)
-    launch = Launch(
-        name, order.state.image, SCRATCH, (folder / "state").resolve(), cpus=order.program.cpus
-    )
+    state, cpus = (folder / "state").resolve(), order.program.cpus
+    launch = Launch(name, order.state.image, SCRATCH, state, cpus=cpus)
     if order.program.ranks:
         launch = replace(launch, name=f"{name}-{RANK}", host=HOST)
     attempt = Attempt(order, launch, folder)
@@ -333,7 +331,7 @@ def make_attempt(order: Order, folder: Path) -> RunRecord:
 
 
 def _refuse_lost_arm(order: Order) -> None:
-    """Raise ArmLost where an arm that the session could use does not work any more."""
+    """Raises ArmLost where an arm that the session could use does not work any more."""
     arm, question = order.arm.unlimited, order.session.question
     if not question or not arm.image_format or order.program.as_given:
         return
@@ -394,7 +392,8 @@ def _run(attempt: Attempt) -> None:
     lines = [program.argv, *program.then, *([program.check] if program.check else [])]
     tools = order.session.tools
     starts = [inner_command.witnessed(replace(program, argv=words), tools=tools) for words in lines]
-    starts += [list(program.argv)] * (program.repetitions if program.repetitions > 1 else 0)
+    if program.repetitions > 1:
+        starts += [list(program.argv)] * program.repetitions
     environment, place = launch_environment(os.environ), places.WORK
     if program.as_given:
         starts, environment, place = [list(program.argv)], dict(os.environ), Path.cwd()

@@ -158,7 +158,6 @@ class BlockRun:
         return not_started
 
     def _make_case(self, case: Case, runs: Sequence[Run]) -> dict[str, NotStarted]:
-        """Make the runs of a case, unless all of them are settled."""
         orders, not_started = {}, dict[str, NotStarted]()
         for run in runs:
             of_arm, state = self.plan.case_in(case, run.arm), self.session.states[run.arm]
@@ -186,7 +185,6 @@ class BlockRun:
         return not_started
 
     def _attempt_until_settled(self, order: Order) -> None:
-        """Make attempts until one is good, or as many have failed as the study allows."""
         run_folder = self._folder_of(order.run)
         while progress.failures(progress.attempts_of(run_folder)) < self.plan.attempts:
             attempt_folder = places.new_attempt(run_folder)
@@ -270,47 +268,37 @@ def run_batch(
     Raises:
         UserError: as of `run_block`; what is measured by then is kept.
     """
+    names, session = [block.name for block in batch.blocks], None
     measured: list[str] = []
-    session: Session | None = None
     try:
-        for block in batch.blocks:
-            folder = blocks / block.name
-            if not folder.exists() and is_time_over(plan, blocks):
+        for name in names:
+            if not (folder := blocks / name).exists() and is_time_over(plan, blocks):
                 break
             if not is_measured(plan, folder, images):
-                given = (plan, block.name, images, expected, system, folder)
+                given = (plan, name, images, expected, system, folder)
                 session = run_block(*given, stops, checked=session)
-            measured.append(block.name)
+            measured.append(name)
     finally:
         if plan.needs:
             places.remove_copies()
             if session and system.launcher and (others := len(session.allocation.hosts)) > 1:
                 answer_of(on_each_node(system.launcher, others, ["rm", "-rf", str(places.NEEDS)]))
-    late = tuple(block.name for block in batch.blocks if block.name not in measured)
-    return BatchRecord(measured=tuple(measured), out_of_time=late)
+    return BatchRecord(measured=tuple(measured), out_of_time=tuple(names[len(measured) :]))
 
 
 def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> bool:
-    """Whether a block is finished, with the images that are here now.
-
-    Args:
-        folder: of the block.
-        images: their records, by format.
-    """
+    """Whether the block in a folder is finished, with the images (by format) that are here now."""
     if not BLOCK.is_in(folder):
         return False
-    sessions = BLOCK.read_in(folder).sessions
-    now = {arm: images.get(every_arm()[arm].image_format or "") for arm in plan.arms}
+    formats = {arm: every_arm()[arm].image_format or "" for arm in plan.arms}
+    now = {arm: images[name].digest if name in images else "" for arm, name in formats.items()}
     # A block of which all was stopped has no session, and nothing that an image could change.
-    return not sessions or all(
-        sessions[-1].start.arms[arm].image_digest == (record.digest if record else "")
-        for arm, record in now.items()
-    )
+    sessions = BLOCK.read_in(folder).sessions
+    then = sessions[-1].start.arms if sessions else {}
+    return not sessions or all(then[arm].image_digest == digest for arm, digest in now.items())
 
 
 def is_time_over(plan: Plan, blocks: Path) -> bool:
     """Whether one more block would end after the plan's time."""
-    if plan.minutes is None:
-        return False
-    begun, next_one = progress.lasted(plan, [blocks / block.name for block in plan.blocks])
-    return begun + next_one > 60 * plan.minutes
+    folders = [blocks / block.name for block in plan.blocks]
+    return plan.minutes is not None and sum(progress.lasted(plan, folders)) > 60 * plan.minutes

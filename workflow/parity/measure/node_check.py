@@ -156,9 +156,7 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
 
     All arms at once: nothing is timed, and much of it is waiting for daemons and kernels. What
     is the same for several of them is found out once, at this time and not an earlier one.
-
-    Args:
-        ours: the runner's namespaces, name to inode.
+    `ours` are the runner's namespaces, name to inode.
     """
     programs = sorted({path for group in question.binaries.values() for path in group})
     # Under any limit and in any network an arm is the same one.
@@ -237,7 +235,6 @@ def check_arm(
     Args:
         state: as far as its image tells (`arm_state`).
         not_packaged: gives the programs that are not their package's (`altered`).
-        ours: the runner's namespaces, name to inode.
     """
     if any(state.obstacle):
         return state, ()

@@ -168,7 +168,7 @@ def only_one(folder: Path, other: str) -> Iterator[None]:
 
 @contextmanager
 def _own_file(path: Path) -> Iterator[int]:
-    """A regular file, open, made if need be; a link is not followed, it may be anybody's."""
+    # A link is not followed, it may be anybody's.
     flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         try:
@@ -287,8 +287,7 @@ def stage(needs: Mapping[str, str]) -> None:
     for path, copy in copies.items():
         try:
             private_folder(NEEDS, mode=0o700).chmod(0o700)
-            if copy.exists():
-                # As it should be, or as a part of a folder that is.
+            if copy.exists():  # as it should be, or as a part of a folder that is
                 continue
             copy.parent.mkdir(parents=True, exist_ok=True)
             if Path(path).is_dir():

@@ -229,7 +229,6 @@ def begun(plan: Plan, folder: Path) -> dict[Path, tuple[SessionRecord, ...]]:
 
 
 def _refuse_unusable(states: Mapping[str, ArmState], before: Sequence[SessionRecord]) -> None:
-    """Measure nothing of a block where runs would be lost for good, and can be had again."""
     if broken := {name: s.gate.detail for name, s in states.items() if not s.gate.passed}:
         raise UserError(
             f"the image of {', '.join(broken)} is not the one that was made",
@@ -237,12 +236,8 @@ def _refuse_unusable(states: Mapping[str, ArmState], before: Sequence[SessionRec
             action="snakemake images --forcerun convert_image, and start Snakemake again: nothing"
             " is lost, and it goes on with this block",
         )
-    worked = {
-        name
-        for session in before
-        for name, state in session.start.arms.items()
-        if not any(state.obstacle)
-    }
+    arms = [arm for session in before for arm in session.start.arms.items()]
+    worked = {name for name, state in arms if not any(state.obstacle)}
     lost = {name: s.detail for name, s in states.items() if name in worked and s.reason == BROKEN}
     if lost:
         raise UserError(
@@ -254,7 +249,6 @@ def _refuse_unusable(states: Mapping[str, ArmState], before: Sequence[SessionRec
 
 
 def _presences(plan: Plan) -> dict[str, Availability]:
-    """Whether each benchmark can be run on this node, by name."""
     if all(every_arm()[name].image_format for name in plan.arms):
         # All of it is in a foreign image, and nothing has to be installed here.
         return dict.fromkeys(plan.definitions, Availability(True))
@@ -389,7 +383,6 @@ def tell_what_lacks(session: Session, plan: Plan) -> None:
 
 
 def _searches_elsewhere(session: Session, plan: Plan, case: Case) -> bool:
-    """Whether the program is told of folders with libraries of its own."""
     try:
         case = plan.case_in(case, plan.reference)
         provided = case.definition.provided_by(plan.provider)

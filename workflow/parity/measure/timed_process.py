@@ -207,7 +207,6 @@ def end_orphans(spared: Collection[str] = ()) -> tuple[Orphan, ...]:
 
 
 def _left_after(seconds: float, spared: Collection[str]) -> list[psutil.Process]:
-    """The processes below this one that are still there after so many seconds, or none."""
     deadline = time.monotonic() + seconds
     while _any_runs():
         left = []
@@ -221,7 +220,7 @@ def _left_after(seconds: float, spared: Collection[str]) -> list[psutil.Process]
 
 
 def _any_runs() -> bool:
-    """Whether there is a process below this one, after those that ended are forgotten."""
+    # Those that ended are forgotten.
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             continue
