@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -152,44 +152,41 @@ class BlockRun:
         not_started: dict[str, NotStarted] = {}
         try:
             for case, runs in groupby(self.block.runs, key=lambda run: run.case):
-                not_started |= self._make_case(self.plan.case(case), tuple(runs))
+                asked = {run: self.order(self.plan.case(case), run) for run in runs}
+                orders = {run: each for run, each in asked.items() if isinstance(each, Order)}
+                settled = progress.case_is_settled(
+                    {self._folder_of(run): each.state.image_digest for run, each in orders.items()},
+                    self.plan.attempts,
+                )
+                for run, order in asked.items():
+                    if isinstance(order, NotStarted):
+                        not_started[run.name] = order
+                    elif not settled:
+                        self._attempt_until_settled(order, self._folder_of(run))
+                    self._show(run, not_started.get(run.name))
         finally:
             progress.clear()
         return not_started
 
-    def _make_case(self, case: Case, runs: Sequence[Run]) -> dict[str, NotStarted]:
-        orders, not_started = {}, dict[str, NotStarted]()
-        for run in runs:
-            of_arm, state = self.plan.case_in(case, run.arm), self.session.states[run.arm]
-            arm = every_arm()[run.arm]
-            reason, detail = state.obstacle
-            try:
-                program = _program(of_arm, arm, self.plan.provider, self.session)
-                if not reason and (lacks := lacking(self.session, self.plan, case, run.arm)):
-                    raise UserError(lacks)
-            except UserError as error:
-                # Also where this node is too small for the case; the other cases still run.
-                reason, detail = "not-tested", error.what
-            if reason:
-                not_started[run.name] = NotStarted(reason=reason, detail=detail)
-            else:
-                orders[run.name] = Order(run.name, of_arm, arm, state, program, self.session)
-        digests = {
-            self._folder_of(name): order.state.image_digest for name, order in orders.items()
-        }
-        settled = progress.case_is_settled(digests, self.plan.attempts)
-        for run in runs:
-            if run.name in orders and not settled:
-                self._attempt_until_settled(orders[run.name])
-            self._show(run, not_started.get(run.name))
-        return not_started
+    def order(self, case: Case, run: Run) -> Order | NotStarted:
+        """What attempts of a run of the case are to do, or why none can be made here."""
+        arm, state = every_arm()[run.arm], self.session.states[run.arm]
+        of_arm, (reason, detail) = self.plan.case_in(case, run.arm), state.obstacle
+        try:
+            program = _program(of_arm, arm, self.plan.provider, self.session)
+            if not reason and (lacks := lacking(self.session, self.plan, case, run.arm)):
+                raise UserError(lacks)
+        except UserError as error:
+            # Also where this node is too small for the case; the other cases still run.
+            return NotStarted(reason="not-tested", detail=error.what)
+        if reason:
+            return NotStarted(reason=reason, detail=detail)
+        return Order(run.name, of_arm, arm, state, program, self.session)
 
-    def _attempt_until_settled(self, order: Order) -> None:
-        run_folder = self._folder_of(order.run)
+    def _attempt_until_settled(self, order: Order, run_folder: Path) -> None:
         while progress.failures(progress.attempts_of(run_folder)) < self.plan.attempts:
-            attempt_folder = places.new_attempt(run_folder)
             try:
-                reason = make_attempt(order, attempt_folder).reason
+                reason = make_attempt(order, places.new_attempt(run_folder)).reason
             except AllocationLost as error:
                 raise UserError(
                     f"the allocation is no longer whole: {error}",
@@ -211,15 +208,15 @@ class BlockRun:
         if why:
             reason = said = why.reason
         else:
-            attempts = progress.attempts_of(self._folder_of(run.name))
+            attempts = progress.attempts_of(self._folder_of(run))
             reason, good = progress.last_reason(attempts), progress.good_record(attempts)
             said = f"{good.wall_seconds:.2f} s" if good else reason
         progress.count(run.name, reason, why is None, self.folder)
         place = f"{1 + self.block.runs.index(run):>3}/{len(self.block.runs)}"
         progress.show(f"{self.block.name}  {place}  {run.name:<28} {said}")
 
-    def _folder_of(self, run: str) -> Path:
-        return self.folder / "runs" / run
+    def _folder_of(self, run: Run) -> Path:
+        return self.folder / "runs" / run.name
 
 
 def _program(case: Case, arm: Arm, provider: str, session: Session) -> Program:
