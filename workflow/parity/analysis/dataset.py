@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -15,6 +16,7 @@ import pandas as pd
 from parity.analysis import tables
 from parity.analysis.outcomes import NOT_TESTED
 from parity.analysis.sequential import ONE_LOOK, Levels, levels_at
+from parity.benchmarks.model import counted
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
 from parity.plan.looks import is_stopped
@@ -146,6 +148,22 @@ class Dataset:
         absent = final["reason"] == NOT_TESTED
         final.loc[absent, "reason"] = f"{NOT_TESTED}: " + final.loc[absent, "detail"]
         return final
+
+    @cached_property
+    def moved(self) -> pd.DataFrame:
+        """What each run that counts moved: case, arm, block, what and value (`Counted.moved`)."""
+        runs = self.final_runs[self.final_runs["stage"] == "valid"]
+        columns = ("case", "arm", "block", "evidence", "parameters")
+        rows = [
+            (*run, what, value)
+            for of in counted()
+            if of.moved
+            for *run, evidence, parameters in tables.tuples(
+                runs[runs["evidence"].str.contains(of.mark, regex=False)], *columns
+            )
+            for what, value in of.moved(json.loads(evidence), json.loads(parameters)).items()
+        ]
+        return pd.DataFrame(rows, columns=[*columns[:3], "what", "value"])
 
     @cached_property
     def _digests(self) -> dict[Any, dict[str, Digests]]:

@@ -157,6 +157,12 @@ def untested(subject: Cell | Absent, reason: str = "") -> Finding:
     return made.ended(terms.NOT_TESTED, reason or getattr(subject, "reason", ""))
 
 
+def without_levels(cell: Cell, parameter: str, missing: Sequence[str]) -> Finding:
+    """The finding where the dataset has a case like a cell's at not all levels of a parameter."""
+    lacks = f"{cell.benchmark} with {parameter} {wording.listed(missing)}"
+    return untested(cell, f"the dataset holds no case of {lacks}")
+
+
 def too_few(
     cells: Sequence[Cell], blocks: int, needed: int = 2, reason: str = "", **facts: Any
 ) -> Finding:

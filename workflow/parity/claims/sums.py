@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +10,10 @@ import msgspec
 import pandas as pd
 
 import parity.claims
-from parity.analysis import analysis, tables
+from parity.analysis import analysis
 from parity.analysis.dataset import load
 from parity.benchmarks.description import Quantity
-from parity.benchmarks.model import Benchmark, counted
+from parity.benchmarks.model import Benchmark
 from parity.claims.cells import JudgingData
 from parity.core.package import extensions_with
 
@@ -54,27 +53,13 @@ def load_judged(folder: Path) -> JudgingData:
 
 def summed(data: JudgingData) -> JudgingData:
     """The dataset with these sums among its values."""
-    values = data.analysis.values
-    there = [one for one in SUMS if (values["metric"] == one.of).any()]
-    for one in there:
+    values, moved = data.analysis.values, data.dataset.moved.rename(columns={"what": "metric"})
+    recorded = pd.concat([values[moved.columns], moved])
+    made = [values]
+    for one in SUMS:
         own = values[values["metric"] == one.of].set_index(_RUN)
-        added = values[values["metric"].isin(one.parts)].groupby(_RUN)["value"].sum()
-        moved = _moved(data, one.parts)
-        terms = (each.reindex(own.index, fill_value=0.0) for each in (added, moved))
-        more = own.assign(metric=one.metric, value=sum(terms, own["value"])).reset_index()
-        values = pd.concat([values, more[values.columns]], ignore_index=True)
-    return replace(data, analysis=replace(data.analysis, values=values)) if there else data
-
-
-def _moved(data: JudgingData, parts: tuple[str, ...]) -> pd.Series:
-    """What of these each run moved, by case, arm and block."""
-    runs, found = data.dataset.final_runs, {}
-    for counting in counted():
-        if not counting.moved:
-            continue
-        marked = runs[runs["evidence"].str.contains(counting.mark, regex=False)]
-        for *run, evidence, parameters in tables.tuples(marked, *_RUN, "evidence", "parameters"):
-            moved = counting.moved(json.loads(evidence), json.loads(parameters))
-            found[tuple(run)] = sum(moved.get(part, 0.0) for part in parts)
-    index = pd.MultiIndex.from_tuples(found, names=_RUN)
-    return pd.Series(found.values(), index=index, dtype=float)
+        added = recorded[recorded["metric"].isin(one.parts)].groupby(_RUN)["value"].sum()
+        total = own["value"] + added.reindex(own.index, fill_value=0.0)
+        made.append(own.assign(metric=one.metric, value=total).reset_index()[values.columns])
+    together = pd.concat(made, ignore_index=True)
+    return replace(data, analysis=replace(data.analysis, values=together))

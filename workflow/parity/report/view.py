@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from parity.analysis import analysis, dataset, descriptive, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import FigureSpec, Form
-from parity.benchmarks.model import counted
 from parity.claims.published import published_tables
 from parity.core import wording
 from parity.plan.plan import Case, Plan, cases_of
@@ -197,24 +195,8 @@ class View(Analysed):
 
     @cached_property
     def moved(self) -> pd.DataFrame:
-        """What runs that count moved, as extensions tell it: medians over blocks.
-
-        Returns:
-            case, arm, what, value (`parity.benchmarks.model.Counted.moved`) and blocks `n`.
-        """
-        runs = self.dataset.runs[self.dataset.runs["final"]]
-        runs = runs[runs["stage"] == "valid"]
-        rows = [
-            (run.case, run.arm, what, value)
-            for counting in counted()
-            if counting.moved
-            for run in rows_of(runs[runs["evidence"].str.contains(counting.mark, regex=False)])
-            for what, value in counting.moved(
-                json.loads(run.evidence), json.loads(run.parameters)
-            ).items()
-        ]
-        long = pd.DataFrame(rows, columns=["case", "arm", "what", "value"])
-        by_what = long.groupby(["case", "arm", "what"])["value"]
+        """What runs moved: case, arm, what, value (median over blocks), and blocks `n`."""
+        by_what = self.dataset.moved.groupby(["case", "arm", "what"])["value"]
         return by_what.agg(value="median", n="count").reset_index()
 
     def moved_by(self, case: str, arm: str) -> dict[str, float]:

@@ -22,10 +22,10 @@ from parity.analysis.methods import FALLING, RISING, page_trend, slopes_per_doub
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
 from parity.claims.cells import PER_NODE, RANKS, Absent, Cell, Scope, Series, alike
-from parity.claims.finding import Finding, about, too_few, untested
+from parity.claims.finding import Finding, about, too_few, untested, without_levels
 from parity.claims.rules import Options, Rule
 from parity.claims.rules.contrasts import Asked, Question, directed, ratios, row, same
-from parity.core.wording import RATIO, counted, interval, listed, number
+from parity.core.wording import RATIO, counted, interval, number
 
 LEVELS = 3
 TOO_FEW = "too few blocks that hold every level: {} of 2"
@@ -194,8 +194,7 @@ def crossed(options: Options, scope: Scope, weights: Weights) -> Asked:
     for cells in grouped.values():
         first = next(iter(cells.values()))
         if missing := [level for level in levels if level not in cells]:
-            lacks = f"{first.benchmark} with {factor} {listed(missing)}"
-            yield untested(first, f"the dataset holds no case of {lacks}")
+            yield without_levels(first, factor, missing)
             continue
         both = Series(factor, tuple(cells[level] for level in levels))
         own = _weighted(both, first.arm, first.against, weights)
@@ -246,8 +245,7 @@ def _ranked(cells: Sequence[Cell], along: str, place: Mapping[str, int], minimum
     """The order of the levels of one arm."""
     first, by_level = cells[0], {str(cell.parameters.get(along)): cell for cell in cells}
     if missing := [level for level in place if level not in by_level]:
-        lacks = f"{first.benchmark} with {along} {listed(missing)}"
-        return untested(first, f"the dataset holds no case of {lacks}")
+        return without_levels(first, along, missing)
     if len(by_level) < len(cells):
         return untested(first, f"several cases for one level of {along}")
     ranked = Series(along, tuple(by_level[level] for level in place))

@@ -17,9 +17,9 @@ from parity.analysis.decision import FEW, FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTR
 from parity.analysis.estimate import ALPHA
 from parity.claims import terms
 from parity.claims.cells import Cell, Scope, Selection, alike, resolve
-from parity.claims.finding import Finding, about, too_few, untested
+from parity.claims.finding import Finding, about, too_few, untested, without_levels
 from parity.claims.rules import Options, Rule
-from parity.core.wording import counted, listed, number
+from parity.core.wording import counted, number
 
 STARTED = ("ran", "parsed", "valid")
 UNSTARTED = ("not-started", "exit-status", "limit-refused")
@@ -145,8 +145,7 @@ def _counts(options: Options, scope: Scope) -> list[Finding]:
     for cells in alike(scope.cells, along):
         by_level = {str(cell.parameters.get(along)): cell.values(cell.arm) for cell in cells}
         if missing := [level for level in named if level not in by_level]:
-            lacks = f"{cells[0].benchmark} with {along} {listed(missing)}"
-            found.append(untested(cells[0], f"the dataset holds no case of {lacks}"))
+            found.append(without_levels(cells[0], along, missing))
             continue
         runs = min(len(by_level[level]) for level in named)
         if runs < FEWEST_FOR_A_DIFFERENCE:
