@@ -57,6 +57,7 @@ def test_containers_are_all_arms_that_are_no_reference(tmp_path: Path) -> None:
         (data.test_of("equivalence", {"arm": "box"}, margin_percent=1), "unknown key: arm"),
         (data.test_of("direction", expect="up", smallest_effect_percent=1), "not known here"),
         (data.test_of("magnitude", published="a/b", scale="ratio"), "no published number"),
+        (data.test_of("equivalence", {"against": ["crate", "cask"]}, margin_percent=1), "2 arms"),
     ],
 )
 def test_a_wrong_test_is_refused_with_its_place(tmp_path: Path, test: dict, words: str) -> None:

@@ -141,16 +141,14 @@ class Cell:
 
     @property
     def seconds(self) -> float:
-        """Length of the timed section, the shorter median of both arms; 0 where nothing tells."""
+        """Length of the case's timed section, the shortest median of an arm; 0 if nothing tells."""
         known = benchmarks().get(self.benchmark)
-        if known is None:
-            return 0.0
-        of_case = self.engine.numbers(self.case, known.timed or self.metric)
+        metric = known.timed or self.metric if known else self.metric
         took = [
-            median(known.seconds_of(known.timed or self.metric, value, self.parameters)
-                   for value in of_case.of(arm).values())
-            for arm in (self.arm, self.against) if of_case.of(arm)
-        ]  # fmt: skip
+            median(known.seconds_of(metric, value, self.parameters) for value in of_arm.values())
+            for of_arm in self.engine.numbers(self.case, metric).by_arm.values()
+            if known and of_arm
+        ]
         return min(took, default=0.0)
 
     def values(self, arm: str) -> list[float]:

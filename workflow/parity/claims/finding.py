@@ -140,10 +140,11 @@ def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
     if "control" in facts:
         facts["control"] = facts["control"].without_claim(objection(control=True))
     named = {
-        "case": JOINED.join(dict.fromkeys(cell.case for cell in cells)),
         "metric": first.metric,
-        "arm": first.arm,
-        "against": first.against,
+        **{
+            name: JOINED.join(dict.fromkeys(getattr(cell, name) for cell in cells))
+            for name in ("case", "arm", "against")
+        },
         "identity": worst(cell.identity for cell in cells),
         "objection": objection(control=False),
     }

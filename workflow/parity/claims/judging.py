@@ -238,13 +238,12 @@ def _of_dataset(rule: Rule, test: Test, scope: Scope) -> list[Finding]:
 
 def too_brief(least: float, cells: Iterable[Cell]) -> dict[str, str]:
     """The cases whose timed section is too short to tell anything, and what that says."""
-    seconds: dict[str, float] = {}
-    for cell in cells if least else ():
-        seconds[cell.case] = min(cell.seconds, seconds.get(cell.case, math.inf))
+    seconds = {cell.case: cell.seconds for cell in cells} if least else {}
+    long = f"it takes {least:g} s"
     return {
-        case: f"a timed section of {number(took)} s cannot tell, it takes {least:g} s"
+        case: f"a timed section of {number(took)} s cannot tell, {long}"
         if took
-        else "nothing tells how long its timed section took"
+        else f"nothing tells how long its timed section took, {long}"
         for case, took in seconds.items()
         if took < least
     }

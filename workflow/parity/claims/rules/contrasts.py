@@ -31,7 +31,7 @@ from parity.analysis.evidence import sample
 from parity.analysis.sequential import Levels
 from parity.claims import terms
 from parity.claims.cells import AT_ONE_LOOK, BothLevels, Cell, Scope
-from parity.claims.finding import JOINED, Finding, about, too_few, untested
+from parity.claims.finding import Finding, about, too_few, untested
 from parity.claims.rules import Find, Options, Rule
 from parity.core import wording
 from parity.core.wording import RATIO
@@ -47,7 +47,6 @@ class Question(NamedTuple):
         effects: logs of ratios, or differences in `unit`; at least two.
         of_pair: the same of the A/A pair.
         what: what its numbers are, where that is not the arm over the other.
-        sides: what it calls its arms and the others, where it is of several.
     """
 
     cells: tuple[Cell, ...]
@@ -56,7 +55,6 @@ class Question(NamedTuple):
     unit: str = RATIO
     levels: BothLevels = AT_ONE_LOOK
     what: str = ""
-    sides: tuple[str, str] = ("", "")
 
     @property
     def is_ratio(self) -> bool:
@@ -75,8 +73,6 @@ class Question(NamedTuple):
         """The finding about its cells, with the A/A pair at the same margin."""
         few, levels = len(self.of_pair) < 2, self.levels[1]
         control = WITHOUT_CONTROL if few else decide(self.of_pair, margin, self.is_ratio, levels)
-        if any(self.sides):
-            facts |= dict(zip(("arm", "against"), self.sides, strict=True))
         return about(self.cells, decision, control=control, unit=self.unit, **facts)
 
 
@@ -136,14 +132,8 @@ def pooled(options: Options, scope: Scope) -> Asked:
     for _, group in groupby(in_order, key=lambda cell: cell.case):
         cells = tuple(group)
         own, of_pair = (_mean_effects(cells, control) for control in (False, True))
-        arms, against = (
-            JOINED.join(dict.fromkeys(getattr(cell, side) for cell in cells))
-            for side in ("arm", "against")
-        )
-        if len(own) < 2:
-            yield replace(too_few(cells, len(own)), arm=arms, against=against)
-        else:
-            yield Question(cells, own, of_pair, _unit(cells[0]), sides=(arms, against))
+        whole = Question(cells, own, of_pair, _unit(cells[0]))
+        yield whole if len(own) > 1 else too_few(cells, len(own))
 
 
 def _mean_effects(cells: tuple[Cell, ...], control: bool) -> np.ndarray:
@@ -401,11 +391,11 @@ SAMENESS: dict[str, Any] = {"proves_sameness": True, "by_cell": True, "for_looks
 DIFFERENCE: dict[str, Any] = {"one_sided": True, "by_cell": True, "for_looks": True}
 RULES = (
     Rule("equivalence", row(ratios, same), 2, **SAMENESS),
-    Rule("equivalent-difference", row(differences, same), **SAMENESS),
+    Rule("equivalent-difference", row(differences, same), 2, **SAMENESS),
     Rule("group-equivalence", row(every_pair, same), 2,
          proves_sameness=True, every_pair=True, for_looks=True),
-    Rule("non-inferiority", row(ratios, below), **SAMENESS),
-    Rule("share-of-node", row(shares, below), 2, **SAMENESS),
+    Rule("non-inferiority", row(ratios, below), 2, **SAMENESS),
+    Rule("share-of-node", row(shares, below), 3, **SAMENESS),
     Rule("direction", row(ratios, directed), 2, **DIFFERENCE),
     Rule("mean-direction", row(pooled, ranked), one_sided=True),
     Rule("minimum-effect", row(ratios, at_least), **DIFFERENCE),

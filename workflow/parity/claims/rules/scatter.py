@@ -197,7 +197,7 @@ def _cell_by_cell(look: Callable[[Cell, Any], Finding], option: str) -> Find:
 _VARIATION = _cell_by_cell(_coefficient, "bound_percent")
 _RATIO = _cell_by_cell(_against_another, "factor")
 RULES = (
-    Rule("coefficient-of-variation", _VARIATION, 2, **SAMENESS),
-    Rule("spread-ratio", _RATIO, 2, **SAMENESS),
-    Rule("less-variable", _RATIO, 3, **DIFFERENCE),
+    Rule("coefficient-of-variation", _VARIATION, 3, **SAMENESS),
+    Rule("spread-ratio", _RATIO, 3, **SAMENESS),
+    Rule("less-variable", _RATIO, 4, **DIFFERENCE),
 )
