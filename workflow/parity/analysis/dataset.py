@@ -102,11 +102,8 @@ class Dataset:
     @cached_property
     def planned(self) -> pd.DataFrame:
         """One row per planned run: block, run, case, arm."""
-        rows = [
-            (block.name, run.name, run.case, run.arm)
-            for block in self.plan.blocks
-            for run in block.runs
-        ]
+        runs = [(block.name, run) for block in self.plan.blocks for run in block.runs]
+        rows = [(block, run.name, run.case, run.arm) for block, run in runs]
         return pd.DataFrame(rows, columns=["block", "run", "case", "arm"], dtype=object)
 
     @cached_property
@@ -169,10 +166,8 @@ class Dataset:
     def _digests(self) -> dict[Any, dict[str, Digests]]:
         """What each run that counts says of its binary, by case and arm, and by block."""
         columns = ("block", "binary_sha256", "closure_sha256")
-        return {
-            key: {row[0]: row[1:] for row in tables.tuples(rows, *columns)}
-            for key, rows in self.final_runs.groupby(["case", "arm"])
-        }
+        grouped = self.final_runs.groupby(["case", "arm"])
+        return {k: {r[0]: r[1:] for r in tables.tuples(rows, *columns)} for k, rows in grouped}
 
     def identity(self, cases: Iterable[str], arms: tuple[str, str], blocks: Iterable[str]) -> str:
         """The worst that these blocks say about the binaries of two arms in these cases.
@@ -200,22 +195,19 @@ class Dataset:
     def places(self) -> dict[str, Place]:
         """Where and when each block of the plan ran."""
         nodes: dict[str, dict[str, str]] = {block.name: {} for block in self.plan.blocks}
-        for block, node in tables.tuples(
-            self.nodes.drop_duplicates(["block", "node"]), "block", "node"
-        ):
-            nodes.setdefault(block, {})[node] = ""
-        booted = self.nodes[self.nodes["fact"] == "boot_id"]
-        for block, node, boot in tables.tuples(booted, "block", "node", "value"):
-            nodes[block][node] = boot
+        boots = self.nodes["value"].where(self.nodes["fact"] == "boot_id")
+        last = boots.groupby([self.nodes["block"], self.nodes["node"]]).last().fillna("")
+        for (block, node), boot in zip(last.index.tolist(), last, strict=True):
+            nodes.setdefault(block, {})[node] = boot
         begun = self.runs[self.runs["started"] != ""]
         first, sessions = begun.groupby("block")["started"].min().to_dict(), _sessions(begun)
         return {
             block: Place(
                 first.get(block, ""),
-                " ".join(sorted(map("/".join, boots.items()))),
+                " ".join(sorted(map("/".join, there.items()))),
                 sessions.get(block, 0),
             )
-            for block, boots in nodes.items()
+            for block, there in nodes.items()
         }
 
     @cached_property
@@ -241,10 +233,8 @@ class Dataset:
     @cached_property
     def reasons(self) -> dict[tuple[str, str], list[str]]:
         """Of each run of a case in an arm, why it does not count; empty texts for those that do."""
-        found: dict[tuple[str, str], list[str]] = {}
-        for case, arm, reason in tables.tuples(self.final_runs, "case", "arm", "reason"):
-            found.setdefault((case, arm), []).append(reason)
-        return found
+        grouped = self.final_runs.groupby(["case", "arm"])["reason"]
+        return {(str(case), str(arm)): reasons.tolist() for (case, arm), reasons in grouped}
 
     def not_tested(self, case: str) -> dict[str, str]:
         """Arms that the study declares as not tested in this case, with the reason."""
