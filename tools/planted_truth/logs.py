@@ -12,29 +12,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from parity.core.documents import Document, canonical
 from parity.measure import attempt as measured
-from parity.measure import inner_command
+from parity.measure import documents, inner_command
 from parity.measure.attempt import Order, record
-from parity.measure.documents import (
-    BLOCK,
-    RECORD,
-    STARTED,
-    ArmState,
-    Binary,
-    BlockRecord,
-    Gate,
-    NotStarted,
-    ProgramIdentity,
-    SessionEnd,
-    SessionStart,
-    Started,
-    read_sessions,
-)
 from parity.measure.session import Allocation, Session
 from parity.measure.timed_process import Finished
 from parity.plan.plan import Block, Case, Plan, Run
@@ -62,7 +48,7 @@ ENDED_WELL = (GOOD, TRUNCATED, OTHER_WORK)
 # Endings that leave only a part of the output.
 CUT_OFF = (TRUNCATED, INTERRUPTED, "exit-status", "signal", "timeout")
 # Why a run of an arm that is absent is not started.
-NOT_STARTED = NotStarted(reason="not-tested", detail="the daemon is not running")
+NOT_STARTED = documents.NotStarted(reason="not-tested", detail="the daemon is not running")
 MINUTES_PER_RUN, MINUTES_PER_BLOCK = 2.0, 24 * 60
 # What a failed, stopped or left-behind attempt prints is far from the truth, in containers
 # the one way and natively the other: a pipeline that counts it is found out.
@@ -70,19 +56,22 @@ WRONG = 0.3
 RECIPE, HOST, MAX_STEAL = sha256("recipe"), "planted", 0.1
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 # The runner's own namespaces, and those of a container.
-_HOST, _INSIDE = ({name: str(first + number) for number, name in enumerate(NAMESPACES)}
-                  for first in (4_026_531_835, 4_026_532_177))  # fmt: skip
+_HOST = {name: str(4_026_531_835 + number) for number, name in enumerate(NAMESPACES)}
+_INSIDE = {name: str(4_026_532_177 + number) for number, name in enumerate(NAMESPACES)}
 # The little of a node's facts that the analysis reads.
 FACTS = {
-    "cpu_model": "planted", "kernel": "planted", "memory_total": "24684092 kB",
-    "memory_available": "23367848 kB", "last_level_cache": "272629760 B",
-}  # fmt: skip
-BINARY = Binary(
+    "cpu_model": "planted",
+    "kernel": "planted",
+    "memory_total": "24684092 kB",
+    "memory_available": "23367848 kB",
+    "last_level_cache": "272629760 B",
+}
+BINARY = documents.Binary(
     arm="", benchmark="", path="", sha256=sha256("binary"), build_id=sha256("build")[:40],
     closure=(Library(library="libc.so.6", sha256=sha256("library")),),
     closure_sha256=sha256("closure"),
 )  # fmt: skip
-PROGRAM = ProgramIdentity(
+PROGRAM = documents.ProgramIdentity(
     commit="0" * 40, changed=False, package_sha256=sha256("package"), lock_sha256=sha256("lock"),
     python="3.11.0",
 )  # fmt: skip
@@ -140,10 +129,9 @@ class SimulatedBlock:
             counted = made[-1:] if endings[run.name][0] == "valid" else []
             wrong = WRONG if is_contained(run.arm) else -WRONG
             self.attempts[run.name] = [
-                attempt if attempt in counted
-                else replace(attempt, log_cost=attempt.log_cost + wrong)
-                for attempt in made
-            ]  # fmt: skip
+                each if each in counted else replace(each, log_cost=each.log_cost + wrong)
+                for each in made
+            ]
 
     def _session(self, number: int, runs: Sequence[Run], stop: str = "") -> None:
         """Go through the runs as the runner does; it is killed in the run `stop`."""
@@ -169,19 +157,15 @@ class SimulatedBlock:
 
     def _make(self, run: Run, session: int, stop: str) -> None:
         """Attempts of one run until one ends well or enough have failed."""
-        made, noise, random = (
-            self.attempts.setdefault(run.name, []),
-            self.campaign.noise,
-            self.random,
-        )
+        made = self.attempts.setdefault(run.name, [])
+        noise, random = self.campaign.noise, self.random
         while self._failures(run.name) < ATTEMPTS:
             ending = INTERRUPTED if run.name == stop else self._drawn_ending()
             cost = self.costs[run.name] + random.normal(0, noise.run)
             if noise.outlier_share and random.random() < noise.outlier_share:
                 cost += random.exponential(noise.outlier_size)
-            made.append(Attempt(
-                run.case, run.arm, len(made) + 1, session, ending, float(cost), self.clock
-            ))  # fmt: skip
+            told = (len(made) + 1, session, ending, float(cost), self.clock)
+            made.append(Attempt(run.case, run.arm, *told))
             self.clock += MINUTES_PER_RUN
             if ending not in FAILING:
                 return
@@ -210,12 +194,10 @@ class SimulatedBlock:
         endings = {}
         for run in self.runs:
             attempt = good[run.name]
-            if attempt is None:
-                absent = "planned", f"{NOT_STARTED.reason}: {NOT_STARTED.detail}"
-                is_absent = run.arm == self.absent
-                endings[run.name] = (
-                    absent if is_absent else ("ran", self.attempts[run.name][-1].ending)
-                )
+            if attempt is None and run.arm == self.absent:
+                endings[run.name] = "planned", f"{NOT_STARTED.reason}: {NOT_STARTED.detail}"
+            elif attempt is None:
+                endings[run.name] = "ran", self.attempts[run.name][-1].ending
             elif attempt.session < newest[run.case]:
                 endings[run.name] = "ran", "other-session"
             else:
@@ -224,8 +206,7 @@ class SimulatedBlock:
         return endings
 
 
-@dataclass(frozen=True)
-class Planted:
+class Planted(NamedTuple):
     """A study on disk, its blocks' folders, and stage and reason of every run, by block and run."""
 
     plan: Plan
@@ -286,7 +267,7 @@ def _write_block(
     path = campaign.printer.benchmark.binaries[0]
     for number in range(1, made.sessions + 1):
         absent = made.absent if number == made.sessions else ""
-        start = SessionStart(
+        start = documents.SessionStart(
             started=at(begin), program=PROGRAM, system=SYSTEM, scale_label="vm", allocation={},
             node_name=made.node, facts=facts, busy_fraction=0.0, other_nodes=(),
             arms={arm: _state(arm, arm == absent) for arm in campaign.all_arms},
@@ -296,24 +277,24 @@ def _write_block(
             ),
         )  # fmt: skip
         write(folder / f"session-{number}-start.json", start)
-    end = SessionEnd(ended=at(begin + MINUTES_PER_BLOCK), busy_fraction=0.0, facts=facts)
+    end = documents.SessionEnd(ended=at(begin + MINUTES_PER_BLOCK), busy_fraction=0.0, facts=facts)
     write(folder / f"session-{made.sessions}-end.json", end)
-    record = BlockRecord(
+    record = documents.BlockRecord(
         campaign=plan.campaign, name=block.name, number=block.number, runs=block.runs,
-        sessions=read_sessions(folder),
+        sessions=documents.read_sessions(folder),
         not_started={run.name: NOT_STARTED for run in block.runs if run.arm == made.absent},
     )  # fmt: skip
-    write(folder / BLOCK.file, record)
+    write(folder / documents.BLOCK.file, record)
 
 
-def _state(arm: str, is_absent: bool = False) -> ArmState:
+def _state(arm: str, is_absent: bool = False) -> documents.ArmState:
     """What the session finds out about an arm."""
     image_format, image = arms()[arm].image_format, None
     if image_format is not None:
         known = image_records()[image_format]
         image = Image(image_format, known.location, known.digest)
-    return ArmState(
-        image=image, recipe=RECIPE if image else "", gate=Gate("image", True),
+    return documents.ArmState(
+        image=image, recipe=RECIPE if image else "", gate=documents.Gate("image", True),
         version="planted 1.0", reason=NOT_STARTED.reason if is_absent else "",
         detail=NOT_STARTED.detail if is_absent else "",
     )  # fmt: skip
@@ -323,7 +304,10 @@ def _write_attempt(printer: Printer, case: Case, attempt: Attempt, folder: Path)
     state, ending, parameters = folder / "state", attempt.ending, case.parameters
     state.mkdir(parents=True)
     started, name, arm = at(attempt.minutes), f"parity-1-1-{attempt.number}", arms()[attempt.arm]
-    write(folder / STARTED.file, Started(name=name, arm=attempt.arm, ranks=0, started=started))
+    write(
+        folder / documents.STARTED.file,
+        documents.Started(name=name, arm=attempt.arm, ranks=0, started=started),
+    )
     program, stdout, stderr = printer.benchmark.program(parameters, NODE), "", ""
     if ending != "not-started":
         more = printer.counter, parameters[printer.counter] + (ending == OTHER_WORK)
@@ -336,7 +320,7 @@ def _write_attempt(printer: Printer, case: Case, attempt: Attempt, folder: Path)
         return
     session = Session(
         number=attempt.session, node=NODE, allocation=Allocation((HOST,)), states={},
-        namespaces={HOST: _HOST}, benchmarks={}, block_gates=(Gate("quiet", True),),
+        namespaces={HOST: _HOST}, benchmarks={}, block_gates=(documents.Gate("quiet", True),),
         system=System(SYSTEM, "vm", "bootstrap", 1.0, 0.0, MAX_STEAL),
     )  # fmt: skip
     order = Order(
@@ -357,7 +341,7 @@ def _write_attempt(printer: Printer, case: Case, attempt: Attempt, folder: Path)
             system_seconds=0.01, timed_out=ending == "timeout",
         )]  # fmt: skip
     made.steal = 0.5 if ending == "gate-steal" else 0.001
-    write(folder / RECORD.file, record(made, stderr, 0.1, started))
+    write(folder / documents.RECORD.file, record(made, stderr, 0.1, started))
 
 
 def _witness(arm: Arm, cpus: tuple[int, ...], elsewhere: bool) -> str:
