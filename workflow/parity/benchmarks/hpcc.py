@@ -231,8 +231,9 @@ class HpcChallenge(Benchmark):
         return float(time[1]) if time and time[1].count(".") < 2 else 0.0
 
     def seconds_of(self, metric: str, value: float, parameters: Mapping[str, Any]) -> float:
-        """HPL's own time, by its rate."""
-        return gflop(parameters["n"]) / value if metric == "hpl" and value > 0 else 0.0
+        """HPL's own time, by its rate; what others measured may not say the matrix' order."""
+        known = metric == "hpl" and value > 0 and "n" in parameters
+        return gflop(parameters["n"]) / value if known else 0.0
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:

@@ -37,9 +37,9 @@ class HplCopies(Benchmark):
         return placed(alone, parameters, node, "hpl-copies: allocations, ranks of one node")
 
     def seconds_of(self, metric: str, value: float, parameters: Mapping[str, Any]) -> float:
-        """The time of a copy, by the sum of all rates."""
-        done = gflop(parameters["n"]) * parameters["ranks"]
-        return done / value if metric == "rate" and value > 0 else 0.0
+        """The time of a copy, by the sum of all rates, where a case says what was done."""
+        known = metric == "rate" and value > 0 and {"n", "ranks"} <= parameters.keys()
+        return gflop(parameters["n"]) * parameters["ranks"] / value if known else 0.0
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
