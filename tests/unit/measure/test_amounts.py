@@ -16,7 +16,6 @@ from parity.core.errors import UserError
 from parity.core.settings import load_checked
 from parity.measure import pilot
 from parity.measure.pilot import (
-    NEAR,
     RUNS,
     Amount,
     cases_to_pilot,
@@ -114,21 +113,18 @@ def sysbench(events=2800):
     return Case("sysbench", "sysbench", {"events": events}, 0.01, (), (), 60)
 
 
-def test_the_amount_that_takes_the_target_is_found_at_the_second_try():
-    runs = Runs(each=0.001)
-    assert find_amount(Timed(), sysbench(), runs) == pytest.approx((400, 0.4, 0.4))
-    assert runs.asked == [2800] * RUNS + [400] * RUNS
-
-
-def test_an_amount_that_is_near_is_kept():
-    runs = Runs(each=0.4 * (1 - NEAR / 2) / 2800)
-    assert find_amount(Timed(), sysbench(), runs).value == 2800
-    assert len(runs.asked) == RUNS
-
-
-def test_a_time_that_is_not_all_in_proportion_is_met_with_more_tries():
-    value, took, _ = find_amount(Timed(), sysbench(), Runs(each=0.001, before=0.2))
-    assert abs(took / 0.4 - 1) <= NEAR and took == pytest.approx(0.2 + 0.001 * value)
+@pytest.mark.parametrize(
+    ("runs", "asked", "found"),
+    [
+        (Runs(each=0.001), [2800, 400], (400, 0.4, 0.4)),
+        # One that is near is kept, and one that is not all in proportion takes more tries.
+        (Runs(each=0.36 / 2800), [2800], (2800, 0.36, 0.36)),
+        (Runs(each=0.001, before=0.2), [2800, 380, 270], (270, 0.47, 0.47)),
+    ],
+)
+def test_the_amount_that_takes_the_target_is_found(runs, asked, found):
+    assert find_amount(Timed(), sysbench(), runs) == pytest.approx(found)
+    assert runs.asked == [amount for amount in asked for _ in range(RUNS)]
 
 
 def test_runs_that_others_disturb_do_not_make_the_amount_smaller():

@@ -14,14 +14,10 @@ RECIPE = "sha256:feed"
 def _evidence(
     marker: str, cpus: str = "0-1", root: str = "ext4,rw", **namespaces: str
 ) -> dict[str, str]:
-    inside = HOST | namespaces
-    lines = [
-        f"{inner_command.EVIDENCE}marker={marker}",
-        f"{inner_command.EVIDENCE}Cpus_allowed_list:={cpus}",
-    ]
-    lines += [f"{inner_command.EVIDENCE}root={root}"]
-    lines += [f"{inner_command.EVIDENCE}namespace./proc/self/ns/{n}={i}" for n, i in inside.items()]
-    return inner_command.evidence("noise\n" + "\n".join(lines) + "\nmore noise\n")
+    inside = {f"namespace./proc/self/ns/{n}": i for n, i in (HOST | namespaces).items()}
+    said = {"marker": marker, "Cpus_allowed_list:": cpus, "root": root} | inside
+    lines = [f"{inner_command.EVIDENCE}{name}={value}\n" for name, value in said.items()]
+    return inner_command.evidence("".join(["noise\n", *lines, "more noise\n"]))
 
 
 def _isolated(name: str) -> dict[str, str]:

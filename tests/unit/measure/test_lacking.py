@@ -37,20 +37,13 @@ def plan(**more):
 
 def session(available=True, **lacks):
     """A session of one node; `lacks` gives the libraries of an arm's program, None for none."""
-    found = {arm: (HERE,) for arm in ARMS} | {
-        name.replace("_", "-"): v for name, v in lacks.items()
+    found = dict.fromkeys(ARMS, (HERE,)) | {
+        name.replace("_", "-"): closure for name, closure in lacks.items()
     }
+    known = {"benchmark": "solver", "path": SOLVER, "build_id": "", "closure_sha256": ""}
     binaries = [
-        Binary(
-            arm=arm,
-            benchmark="solver",
-            path=SOLVER,
-            sha256="" if closure is None else "2" * 64,
-            build_id="",
-            closure=closure or (),
-            closure_sha256="",
-        )
-        for arm, closure in found.items()
+        Binary(arm=arm, sha256="" if has is None else "2" * 64, closure=has or (), **known)
+        for arm, has in found.items()
     ]
     return SimpleNamespace(
         answers=(SimpleNamespace(state=SimpleNamespace(binaries=tuple(binaries))),),
