@@ -33,7 +33,7 @@ from planted_truth.looks import concluded
 
 from parity.analysis import analysis, conclusions, dataset
 from parity.analysis.evidence import numbers
-from parity.analysis.looks import stops_in_time
+from parity.analysis.looks import stops
 from parity.analysis.outcomes import EQUIVALENT
 from parity.benchmarks import benchmarks
 from parity.core.errors import shown_to_the_user
@@ -284,13 +284,8 @@ def decided_in(campaign: Planted, minutes: float) -> int:
         seen = in_memory.dataset(layout, values[:made], reasons[:made])
         table = concluded(seen)
 
-        def most(
-            share: float, now: float = going.sum(), made: int = made, left: float = left
-        ) -> int:
-            return min(layout.looks[-1], made + int(left / (now * share))) if now * share else made
-
         compared, before = conclusions.of_table(table), tuple(gone.values())
-        for stop in stops_in_time(seen.plan, compared, before, campaign.seconds, most):
+        for stop in stops(seen.plan, compared, before):
             gone[stop.case, stop.arm] = stop
             place = slice(made, None), cases.index(stop.case), all_arms.index(stop.arm)
             reasons[place], values[place] = stop.reason, np.nan

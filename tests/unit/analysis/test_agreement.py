@@ -267,7 +267,7 @@ def test_it_is_held_against_both_where_one_was_inconclusive_by_itself(tmp_path) 
     less = {("sysbench", "docker"): 0.7}
     there = _measured(tmp_path / "live/synthetic-less", 17, effects=less)
     found = fresh.compared["sysbench", "time", "docker"].decision
-    assert found.by_t == "inconclusive" and found.reason.startswith(LOSSES)
+    assert found.region == "inconclusive" and found.reason.startswith(LOSSES)
     row = _row(agreement.agree(fresh, there), "sysbench", "docker")
     assert (row.outcome, row.reason[: len(LOSSES)]) == ("inconclusive", LOSSES)
     assert row.low95 > 1.3

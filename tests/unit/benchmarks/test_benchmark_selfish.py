@@ -37,6 +37,8 @@ def test_numbers_of_a_trace():
             "cpu_share": 0.75,
             "quota_in_force": 0,
             "quota_above_one_percent": 0,
+            # Those of 0.5 to 1 ms come every 0.5 ms.
+            "periodic_millisecond_events": 501,
         }
     )
     of_a_limit = {"cpu_quota", "cpu_period", "throttled"}
@@ -46,7 +48,8 @@ def test_numbers_of_a_trace():
 
 
 def test_a_quiet_run_has_no_lengths():
-    nothing = ("noise_share", "events_per_second", "quota_in_force", "quota_above_one_percent")
+    nothing = ("noise_share", "events_per_second", "quota_in_force")
+    nothing += ("quota_above_one_percent", "periodic_millisecond_events")
     expected = dict.fromkeys(nothing, 0) | {
         "loop_minimum": 1e-8, "looked": 1, "cpu_share": 0.75,
     }  # fmt: skip
@@ -73,6 +76,21 @@ def test_detours_of_the_quota_are_as_many_as_the_kernel_counted(throttled, above
     entries = [(1000 * number, 400) for number in range(1000)]
     content = trace(entries, quota_us=75_000, periods=3000, throttled=max(1, throttled))
     assert values(parse(content))["quota_above_one_percent"] == pytest.approx(above)
+
+
+def millisecond(starts, length=1_000_000):
+    parsed = parse(trace([(int(1e6 * start), length) for start in starts]))
+    return values(parsed)["periodic_millisecond_events"]
+
+
+def test_detours_of_a_millisecond_are_regular_or_not():
+    regular = range(0, 1000, 20)
+    assert millisecond(regular) == 50
+    assert millisecond(regular, 400_000) == millisecond(regular, 2_100_000) == 0
+    # In bursts they vary by more than half their mean, and few may be so by chance.
+    assert millisecond([second + at for second in range(0, 1000, 100) for at in (0, 2)]) == 0
+    assert millisecond(range(0, 200, 20)) == 0
+    assert millisecond(range(0, 220, 20)) == 11
 
 
 def inside(limit, **head):

@@ -101,5 +101,5 @@ def test_a_large_effect_the_other_way_is_not_set_aside() -> None:
     """A direction has no margin that would pass, and 50 % the other way was only shown."""
     for ratio, counts in ((0.985, False), (0.5, True)):
         size = ratio, ratio
-        said = Decision(20, ratio, size, size, 0.01, robust_interval90=size)
+        said = Decision(20, ratio, size, size, 0.01)
         assert ended(*[HOLDS] * 5, replace(AGAINST, decision=said))[1][-1] == counts

@@ -193,17 +193,6 @@ def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(
         assert "delete this file" in refused.value.action
 
 
-def test_how_many_blocks_there_can_be_follows_from_time_and_those_so_far(tmp_path: Path) -> None:
-    folders = [_begun(_plan(), tmp_path, number, 60.0) for number in range(3)]
-    ends = {
-        minutes: dataset.blocks_in_the_end(_plan(minutes), folders)
-        for minutes in (None, 1, 3, 4.9, 5, 100)
-    }
-    assert ends == {None: 6, 1: 3, 3: 3, 4.9: 4, 5: 5, 100: 6}
-    shares = [dataset.blocks_in_the_end(_plan(4), folders, share) for share in (1.0, 0.5, 0.0)]
-    assert shares == [4, 5, 6]
-
-
 STOPS = {("sysbench", arm): Stop("sysbench", arm, DECIDED, "time same after 5") for arm in PAIR}
 
 

@@ -82,7 +82,7 @@ def test_so_many_blocks_prove_the_margin_with_the_power_that_is_promised() -> No
         passed = 0
         for _ in range(400):
             one, two, arm = np.log(list(noise.drawn((*PAIR, "docker"), blocks, random).values()))
-            both = (two - one, arm - (one + two) / 2)
+            both = (two - one, [arm - one, arm - two])
             passed += all(decide(each, 0.01).outcome == EQUIVALENT for each in both)
         assert passed / 400 == pytest.approx(power, abs=0.08)
 
@@ -92,8 +92,9 @@ def test_a_margin_shrinks_with_the_root_of_many_blocks_and_grows_with_the_power(
     at = [math.log1p(proven.margin(blocks, 0.8)) for blocks in (56, 224, 896)]
     assert at[0] / at[1] == pytest.approx(2, rel=0.1) and at[1] / at[2] == pytest.approx(2)
     assert proven.margin(56, 0.9) > proven.margin(56, 0.8)
-    # 2.93 standard errors of plain t for one comparison: what guards it and the pair need more.
-    assert 2.93 < at[0] / (0.02 / math.sqrt(56)) < 3.6
+    # 2.93 standard errors of plain t for one comparison: both natives, the pair and runs far off
+    # need more.
+    assert 2.93 < at[0] / (0.02 / math.sqrt(56)) < 4
 
 
 @pytest.mark.parametrize("deviation", [0.0, 0.001])

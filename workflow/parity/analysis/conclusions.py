@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from parity.analysis import tables
-from parity.analysis.contrast import Contrast, Engine, Term, over
+from parity.analysis.contrast import Contrast, Engine, Term, natives, over
 from parity.analysis.decision import Decision
 from parity.plan.plan import Case, Plan
 
@@ -45,7 +45,7 @@ class Conclusion:
         form: arm, a form of `CROSSED`, or step.
         case: its case, or the two of a crossing, joined by a blank.
         factor, low, high: of a crossing; else empty.
-        references: the arms whose mean is compared with, joined by "+"; the reference is first.
+        references: the arms that are each compared with, joined by "+"; the reference is first.
         planned_blocks: blocks in which the plan holds all runs.
         identity: a word of `parity.analysis.dataset`; empty for a level, which differs by design.
         control: whether this is the A/A pair.
@@ -104,15 +104,15 @@ class Crossing(NamedTuple):
     cases: tuple[str, str]
     margin: float
 
-    def contrast(self, form: str, arm: str, natives: tuple[str, ...]) -> Contrast:
+    def contrast(self, form: str, arm: str, references: tuple[str, ...]) -> Contrast:
         """The contrast of an arm; nothing of the reference is in one of its levels alone."""
         terms = [
             Term(weight, case, arms)
             for case, weights in zip(self.cases, CROSSED[form], strict=True)
-            for weight, arms in zip(weights, (natives, (arm,)), strict=True)
+            for weight, arms in zip(weights, (references, (arm,)), strict=True)
             if weight
         ]
-        return Contrast(self.metric, arm, natives[0], tuple(terms), self.margin)
+        return Contrast(self.metric, arm, references[0], tuple(terms), self.margin)
 
 
 def conclude(engine: Engine) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -141,11 +141,12 @@ def comparisons(engine: Engine) -> Iterator[tuple[Conclusion, Contrast]]:
         arms_of[case, metric] = set(dataset.arms_of(case))
     for (case, metric), arms in sorted(arms_of.items()):
         margin = dataset.margins.get((case, metric))
-        pair, natives = _pair(engine, case, metric, margin)
+        alone, of_case = (plan.reference,), natives(plan, case)
+        pair = over(case, metric, plan.double, alone, margin)
         for arm in sorted(arms - {plan.reference}):
-            own = natives if arm != plan.double else (plan.reference,)
+            own = of_case if arm != plan.double else alone
             contrast = over(case, metric, arm, own, margin)
-            made = _concluded(engine, ARM, contrast, (pair,), pair, natives)
+            made = _concluded(engine, ARM, contrast, (pair,), pair, of_case)
             yield made, contrast
 
 
@@ -160,17 +161,18 @@ def steps(engine: Engine) -> Iterator[Conclusion]:
         ladder = rungs(plan, arms)
         if margin is None or not ladder:
             continue
-        pair, natives = _pair(engine, case, metric, margin)
+        of_case = natives(plan, case)
+        pair = over(case, metric, plan.double, (plan.reference,), margin)
         for arm in (arm for arm in arms if arm not in plan.aa_pair):
             below = ladder[: ladder.index(arm)] if arm in ladder else ladder
             nearest = (over(case, metric, arm, (rung,), margin) for rung in reversed(below))
-            on_reference = over(case, metric, arm, natives, margin)
+            on_reference = over(case, metric, arm, of_case, margin)
             contrast = next(
                 (each for each in nearest if engine.evidence(each).by_block), on_reference
             )
-            yield _concluded(engine, STEP, contrast, (pair,), pair, natives)
+            yield _concluded(engine, STEP, contrast, (pair,), pair, of_case)
         if plan.double in arms:
-            yield _concluded(engine, STEP, pair, (pair,), pair, natives)
+            yield _concluded(engine, STEP, pair, (pair,), pair, of_case)
 
 
 def crossed(engine: Engine, crossing: Crossing) -> Iterator[Conclusion]:
@@ -183,23 +185,14 @@ def crossed(engine: Engine, crossing: Crossing) -> Iterator[Conclusion]:
     gates = {
         form: crossing.contrast(form, plan.double, alone) for form in (ARM_OVERALL, INTERACTION)
     }
-    pairs, natives = tuple(gates.values()), engine.natives(*gates.values())
+    pairs, of_cases = tuple(gates.values()), natives(plan, *crossing.cases)
     arms_of = [engine.dataset.arms_of(case) for case in crossing.cases]
     for arm in (arm for arm in arms_of[0] if arm in arms_of[1] and arm != plan.positive_arm):
-        own = natives if arm != plan.double else alone
+        own = of_cases if arm != plan.double else alone
         for form in CROSSED if arm != plan.reference else (LEVEL,):
             contrast = crossing.contrast(form, arm, own)
             gate = gates[ARM_OVERALL if form == ARM_OVERALL else INTERACTION]
-            yield _concluded(engine, form, contrast, pairs, gate, natives, crossing)
-
-
-def _pair(
-    engine: Engine, case: str, metric: str, margin: float | None
-) -> tuple[Contrast, tuple[str, ...]]:
-    """The A/A pair of a case, and the arms that are the reference by it."""
-    plan = engine.dataset.plan
-    pair = over(case, metric, plan.double, (plan.reference,), margin)
-    return pair, engine.natives(pair)
+            yield _concluded(engine, form, contrast, pairs, gate, of_cases, crossing)
 
 
 def _concluded(
@@ -208,10 +201,10 @@ def _concluded(
     contrast: Contrast,
     pairs: tuple[Contrast, ...],
     gate: Contrast,
-    natives: tuple[str, ...],
+    of_cases: tuple[str, ...],
     crossing: Crossing | None = None,
 ) -> Conclusion:
-    """A row: the decision, and what it is of."""
+    """A row: the decision, and what it is of; `of_cases` are the natives of its cases."""
     dataset, sides = engine.dataset, (contrast.arm, contrast.reference)
     of_case = engine.numbers(contrast.cases[0], contrast.metric)
     blocks = engine.evidence(contrast).by_block
@@ -234,7 +227,7 @@ def _concluded(
         identity="" if form == LEVEL else dataset.identity(contrast.cases, sides, blocks),
         control=contrast.arm == dataset.plan.double,
         planned=all((case, contrast.metric) in dataset.margins for case in contrast.cases),
-        decision=engine.concluded(contrast, pairs, gate, natives),
+        decision=engine.concluded(contrast, pairs, gate, of_cases),
     )
 
 
@@ -247,15 +240,19 @@ def _pair_table(engine: Engine, compared: Iterable[tuple[Conclusion, Contrast]])
     for _, contrast in compared:
         effects = engine.evidence(contrast).by_block
         of_case = engine.numbers(contrast.cases[0], contrast.metric)
-        (_, case, (arm,)), (_, _, natives) = contrast.terms
-        values, base = of_case.of(arm), of_case.mean_of(*natives)
+        (_, case, (arm,)), _ = contrast.terms
+        values = of_case.of(arm)
         texts = case, contrast.metric, arm, contrast.reference
         for name, text in zip(("case", "metric", "arm", "reference"), texts, strict=True):
             parts[name].append(np.full(len(effects), text, object))
         parts["block"].append(np.array(list(effects), object))
-        parts["value"].append(np.array([values[block] for block in effects], float))
-        parts["reference_value"].append(np.array([base[block] for block in effects], float))
-        parts["effect"].append(np.array(list(effects.values()), float))
+        logs = np.array(list(effects.values()), float)
+        own = np.array([values[block] for block in effects], float)
+        parts["value"].append(own)
+        parts["reference_value"].append(
+            own * np.exp(-of_case.sign * logs) if contrast.ratio else own - logs
+        )
+        parts["effect"].append(logs)
     if not parts["case"]:
         return tables.frame(tables.PAIRS, [])
     return pd.DataFrame({name: np.concatenate(columns) for name, columns in parts.items()})

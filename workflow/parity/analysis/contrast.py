@@ -4,13 +4,12 @@ An arm over the reference is +1 and -1, an interaction +1 -1 -1 +1, a step of a 
 rung and the one before, a slope centred levels. They differ in weights, scale and region alone, and
 all of them are concluded in this order, here and nowhere else:
 
-1. references: both natives stand for the reference, -1/2 each, if the A/A pair is one thing
-   measured twice (`Engine.natives`);
+1. references: each of the natives by itself, which have to agree (`estimate.Typical`);
 2. pairs: one effect of each block that holds every cell (`weighted_sum`);
 3. losses: what the runs that do not count have against it (`evidence.objection_to_losses`);
 4. units: blocks, or the nodes or sessions that share something (`evidence.sample`);
 5. levels: those of the last look at these blocks (`sequential`);
-6. decide: by Student's t and by ranks, against the region (`decision.decide`);
+6. decide: the typical effect against the region, and what lies far off (`decision.decide`);
 7. A/A pair: the same contrast of the double gates it (`decision.objection_of`);
 8. assay: the positive control has to show a difference before "the same" is said.
 """
@@ -21,6 +20,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.dataset import Dataset
@@ -47,7 +48,7 @@ class Term(NamedTuple):
 
     Attributes:
         weight: of the log of its cost; of its number where differences are concluded.
-        arms: whose mean it is, of those that count in a block; the block has to hold the first.
+        arms: each of them stands for it in turn; a block has to hold them all.
     """
 
     weight: float
@@ -123,9 +124,9 @@ class Evidence(NamedTuple):
     """What a contrast is decided by.
 
     Attributes:
-        by_block: the effect of each block that holds every cell.
-        units: those of them that are independent, and what nodes or sessions that differ have
-            against any conclusion.
+        by_block: the effect of each block that holds every cell, against the mean of references.
+        units: those that are independent, a row for each reference, and what nodes or sessions
+            that differ have against any conclusion.
         losses: what lost runs have against it; empty for nothing.
         levels: of the last look at the blocks.
     """
@@ -147,9 +148,7 @@ class Evidence(NamedTuple):
         """
         decision = decide(self.units.effects, margin, ratio, self.levels)
         decision = replace(decision, blocks=len(self.by_block))
-        if not self.objection or decision.outcome in _NOTHING_CLAIMED:
-            return decision
-        return replace(decision, outcome=outcomes.INCONCLUSIVE, reason=self.objection)
+        return decision.without_claim(self.objection, barred=True)
 
 
 def _once(method: Method) -> Method:
@@ -180,12 +179,25 @@ class Engine:
         """The numbers of a case; none where nothing of it counts."""
         return self.by_case.get((case, metric), _NO_NUMBERS)
 
-    def effects(self, contrast: Contrast) -> dict[str, float]:
-        """The effect of each block that holds every cell, sorted by block."""
-        return weighted_sum(
-            (weight, self.numbers(case, contrast.metric).column(contrast.ratio, *arms))
-            for weight, case, arms in contrast.terms
-        )
+    def effects(self, contrast: Contrast) -> dict[str, np.ndarray]:
+        """The effects of each block that holds every cell, one for each reference, by block.
+
+        A reference without any number is left out; that there is no A/A pair then bars the rest.
+        """
+        references = max(len(arms) for _, _, arms in contrast.terms)
+        rows = [
+            weighted_sum(
+                (weight, self._costs(contrast, case, arms[min(place, len(arms) - 1)]))
+                for weight, case, arms in contrast.terms
+            )
+            for place in range(references)
+        ]
+        there = [row for row in rows if row]
+        common = set.intersection(*map(set, there)) if there else set()
+        return {block: np.array([row[block] for row in there]) for block in sorted(common)}
+
+    def _costs(self, contrast: Contrast, case: str, arm: str) -> Mapping[str, float]:
+        return self.numbers(case, contrast.metric).column(contrast.ratio, arm)
 
     def evidence(self, contrast: Contrast) -> Evidence:
         """What a contrast is decided by, whatever its margin."""
@@ -193,11 +205,12 @@ class Engine:
 
     @_once
     def _evidence(self, contrast: Contrast) -> Evidence:
-        by_block = self.effects(contrast)
+        effects = self.effects(contrast)
         sides, cases = (contrast.metric, contrast.arm, contrast.reference), contrast.cases
         losses = (self._losses(case, *sides, contrast.ratio) for case in cases)
         levels = (self.dataset.levels(case, contrast.arm) for case in cases)
-        units = sample(by_block, self.dataset.places)
+        by_block = {block: float(of_block.mean()) for block, of_block in effects.items()}
+        units = sample(effects, self.dataset.places)
         return Evidence(by_block, units, next(filter(None, losses), ""), strictest(levels))
 
     @_once
@@ -213,10 +226,6 @@ class Engine:
         """The decision on the A/A pair; `WITHOUT_CONTROL` where no block holds it."""
         found = self.decided(pair)
         return found if found.blocks else WITHOUT_CONTROL
-
-    def natives(self, *pairs: Contrast) -> tuple[str, ...]:
-        """The arms whose mean is the reference, by contrasts of the A/A pair (`references`)."""
-        return references(self.dataset.plan, *map(self.control, pairs))
 
     def positives(self, contrast: Contrast, natives: tuple[str, ...]) -> list[Contrast]:
         """The positive control over the reference, in each case of a contrast that runs it."""
@@ -293,19 +302,9 @@ class Engine:
 
 
 _NO_NUMBERS = Numbers()
-_NOTHING_CLAIMED = (outcomes.REPORTED, outcomes.TOO_FEW_BLOCKS)
 
 
-def references(plan: Plan, *controls: Decision) -> tuple[str, ...]:
-    """The arms whose mean an arm is compared with: both of the A/A pair if all of this passed.
-
-    Where it did, reference and double are one thing measured twice; both together scatter
-    less than one. Where it did not, or the pair is shown to differ by less than the margin, the
-    reference stands alone: half of that difference would move what every arm is held against.
-    """
-    passed = all(
-        control.outcome == outcomes.EQUIVALENT
-        and control.interval95[0] <= 1 <= control.interval95[1]
-        for control in controls
-    )
-    return (plan.reference, plan.double) if passed else (plan.reference,)
+def natives(plan: Plan, *cases: str) -> tuple[str, ...]:
+    """The arms that an arm is compared with: both of the A/A pair, where all cases run both."""
+    held = (plan.double in plan.arms_of(case) for case in cases)
+    return plan.aa_pair if plan.double and all(held) else (plan.reference,)

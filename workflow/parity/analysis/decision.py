@@ -1,14 +1,21 @@
 """What is concluded about one ratio or difference: decided here, and nowhere else.
 
-By Student's t and by the exact signed-rank test beside it, or not at all: a conclusion that one of
-two fitting methods does not draw hangs on the method. Overlap of intervals and the absence of a
+One analysis decides, and it was fixed before the data: the typical effect of blocks with its exact
+signed-rank interval, against each of the references (`estimate.Typical`). Runs that lie far off
+stand beside it: how often they come, and, where there are any, the interval of the mean, which has
+to lie within the margin, too, before "the same" is said. Overlap of intervals and the absence of a
 significant difference decide nothing (Altman & Bland, BMJ 1995).
+
+Two things are said. The *answer* is a bound, which needs no margin: an end of the interval holds
+whatever anybody wanted to show, before the data or after (the smallest margin that would have
+passed is such an end: Campbell & Gustafson, Meta-Psychology 2021, DOI 10.15626/MP.2020.2506).
+The *outcome* is that of two one-sided tests against the margin that was fixed, gated by controls.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -27,13 +34,16 @@ ASSAY = "this measurement could not have seen a difference"
 FEWEST_FOR_A_DIFFERENCE = 6
 FEWEST_FOR_EQUIVALENCE = 5
 FEW = f"fewer than {FEWEST_FOR_A_DIFFERENCE} blocks"
-FEW_FOR_EQUIVALENCE = f"fewer than {FEWEST_FOR_EQUIVALENCE} blocks"
-# Followed by what the rank test says.
-METHOD = "hangs on the method: the rank test says"
+SPIKES = "runs that lie far off leave the mean open"
+# Followed by the verdict of the other of two tests, where a rule has two.
+METHOD = "hangs on the method: the other test says"
 # The gate where there is no A/A pair, or no positive control.
 NONE = "none"
 UNKNOWN: Interval = (math.nan, math.nan)
 CLAIMS = (outcomes.EQUIVALENT, outcomes.DIFFERENT)
+NOTHING_CLAIMED = (outcomes.REPORTED, outcomes.TOO_FEW_BLOCKS, outcomes.NOT_TESTED)
+# An upper bound above this is no answer: nobody lives with a cost of that much unasked.
+WIDEST_BOUND = 0.10
 
 
 @dataclass(frozen=True)
@@ -43,18 +53,23 @@ class Decision:
     Attributes:
         blocks: the sample size.
         units: how many numbers it rests on: blocks, or means of blocks that share something.
-        estimate, interval95, interval90: the ratio, or the difference in its unit.
+        estimate, interval95, interval90: the typical ratio, or the difference in its unit.
         margin: of a ratio 0.01 means within (1/1.01, 1.01), of a difference it is a bound in
             its unit; None where no equivalence is sought.
         p_equivalence: of the two one-sided tests.
+        p_nothing: two-sided p that nothing is added; 1 where too few tell.
         smallest_margin: the margin that would just have passed, in the terms of `margin`;
             infinite where none would.
         outcome: a name of `parity.analysis.outcomes`.
-        robust_estimate, robust_interval95, robust_interval90, robust_outcome: the same by ranks
-            (Hodges & Lehmann's centre with the exact signed-rank interval).
+        spikes: units in which the arm lies far above what is typical, whatever the reference.
+        spike_rate: exact 95 % interval of their share.
+        spike_size: the farthest of them, as a ratio or a difference from what is typical.
+        mean90: between what the mean lies if no run lies farther off than those that were seen:
+            `interval90`, and where any does Student's interval, too (`estimate.mean_of`).
         gate: outcome of the A/A pair at the same margin, or `none`.
         reason: why the outcome is no claim; empty if it is one.
-        by_t: the outcome by t alone, before any objection.
+        region: the outcome by the intervals alone, before any objection.
+        barred: whether `reason` leaves nothing to be said, no bound either.
     """
 
     blocks: int = 0
@@ -63,26 +78,43 @@ class Decision:
     interval90: Interval = UNKNOWN
     margin: float | None = None
     p_equivalence: float = math.nan
+    p_nothing: float = 1.0
     smallest_margin: float = math.nan
     outcome: str = outcomes.TOO_FEW_BLOCKS
-    robust_estimate: float = math.nan
-    robust_interval95: Interval = UNKNOWN
-    robust_interval90: Interval = UNKNOWN
-    robust_outcome: str = outcomes.TOO_FEW_BLOCKS
+    spikes: int = 0
+    spike_rate: Interval = UNKNOWN
+    spike_size: float = math.nan
+    mean90: Interval = UNKNOWN
     gate: str = NONE
     reason: str = ""
     units: int = 0
-    by_t: str = outcomes.TOO_FEW_BLOCKS
+    region: str = outcomes.TOO_FEW_BLOCKS
+    barred: bool = False
+
+    @property
+    def answer(self) -> str:
+        """What can be said of the cost, without a margin: a name of `parity.analysis.outcomes`."""
+        if self.outcome in NOTHING_CLAIMED:
+            return self.outcome
+        if self.barred:
+            return outcomes.CANNOT_TELL
+        (low, high), (_, most) = self.interval95, self.interval90
+        if low > 1:
+            return outcomes.COSTS
+        if high < 1:
+            return outcomes.SAVES
+        return outcomes.AT_MOST if most <= 1 + WIDEST_BOUND else outcomes.CANNOT_TELL
 
     @property
     def as_control(self) -> str:
         """The outcome by which an A/A pair gates others.
 
-        A difference that few blocks, losses, clusters or the other method do not let us claim
-        is no reason to trust the harness.
+        A difference that few blocks, losses or clusters do not let us claim is no reason to
+        trust the harness; runs of a native that lie far off are none to doubt it.
         """
-        seen = (self.outcome, self.by_t, self.robust_outcome)
-        return outcomes.DIFFERENT if outcomes.DIFFERENT in seen else self.outcome
+        if outcomes.DIFFERENT in (self.outcome, self.region):
+            return outcomes.DIFFERENT
+        return self.region if self.reason == SPIKES else self.outcome
 
     @property
     def as_assay(self) -> str:
@@ -90,18 +122,29 @@ class Decision:
         is_gain = self.outcome == outcomes.DIFFERENT and self.estimate < 1
         return outcomes.INCONCLUSIVE if is_gain else self.outcome
 
-    def without_claim(self, objection: str) -> Decision:
-        """The decision with what an objection leaves of it; an empty one leaves all."""
-        if not objection or self.outcome not in CLAIMS:
+    def without_claim(self, objection: str, barred: bool = False) -> Decision:
+        """The decision with what an objection leaves of it; an empty one leaves all.
+
+        Args:
+            barred: whether the objection is to bounds, too.
+        """
+        if not objection:
             return self
         # What is withheld still gates others (`as_control`), whatever test it came from.
-        by_t = self.outcome
-        return replace(self, outcome=outcomes.INCONCLUSIVE, reason=objection, by_t=by_t)
+        if self.outcome in CLAIMS:
+            ended = outcomes.INCONCLUSIVE
+            return replace(
+                self, outcome=ended, reason=objection, region=self.outcome, barred=barred
+            )
+        is_said = barred and self.outcome not in NOTHING_CLAIMED
+        return replace(self, reason=objection, barred=True) if is_said else self
 
     def gated(self, control: str, assay: str = NONE) -> Decision:
         """The decision as far as the outcomes of the A/A pair and the positive control allow."""
         says_same = self.outcome == outcomes.EQUIVALENT
-        return replace(self.without_claim(objection_of(control, says_same, assay)), gate=control)
+        objection = objection_of(control, says_same, assay)
+        barred = objection in (CONTROL_DIFFERS, NO_CONTROL)
+        return replace(self.without_claim(objection, barred), gate=control)
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Decision:
@@ -112,19 +155,22 @@ class Decision:
 
     def columns(self) -> dict[str, Any]:
         """The columns that tables have of a decision; what is infinite is not known there."""
-        columns = {name: getattr(self, name) for name in _ALONE}
+        columns = {name: getattr(self, name) for name in (*_ALONE, "answer")}
+        if math.isinf(self.smallest_margin):
+            columns["smallest_margin"] = math.nan
         for name, ends in _ENDS.items():
-            columns |= zip(ends, getattr(self, name), strict=True)
-        infinite = {name for name, value in columns.items() if value in (-math.inf, math.inf)}
-        return columns | dict.fromkeys(infinite, math.nan)
+            interval = getattr(self, name)
+            is_known = all(map(math.isfinite, interval))
+            columns |= zip(ends, interval if is_known else UNKNOWN, strict=True)
+        return columns
 
 
 # The columns of each interval of a decision, and what is a column as it is.
 _ENDS = {
     "interval95": ("low95", "high95"),
     "interval90": ("low90", "high90"),
-    "robust_interval95": ("robust_low95", "robust_high95"),
-    "robust_interval90": ("robust_low90", "robust_high90"),
+    "spike_rate": ("spike_low95", "spike_high95"),
+    "mean90": ("mean_low90", "mean_high90"),
 }
 _ALONE = tuple(field.name for field in fields(Decision) if field.name not in (*_ENDS, "gate"))
 UNDECIDED = Decision()
@@ -135,10 +181,11 @@ WITHOUT_CONTROL = Decision(outcome=NONE)
 def decide(
     effects: Effects, margin: float | None, ratio: bool = True, levels: Levels = ONE_LOOK
 ) -> Decision:
-    """The decision on the mean of effects, one for each block.
+    """The decision on the typical effect.
 
     Args:
-        effects: logs of cost ratios, or differences in their unit.
+        effects: logs of cost ratios, or differences in their unit; shape (units,), or (references,
+            units) where several references each have to agree.
         margin: None where the effects are only reported.
         ratio: whether the effects are logs of ratios.
         levels: those of the look at which this is decided. What is called 95 % and 90 % here
@@ -147,54 +194,64 @@ def decide(
     Raises:
         ValueError: an effect is no finite number.
     """
-    values = np.asarray(effects, dtype=float)
-    shown: Callable[[float], float] = math.exp if ratio else float
-    if len(values) < 2:
-        alone = shown(values[0]) if len(values) else math.nan
-        return Decision(len(values), alone, margin=margin, units=len(values))
-    if not np.isfinite(values).all():
+    rows = np.atleast_2d(np.asarray(effects, dtype=float))
+    units, shown = rows.shape[1], math.exp if ratio else float
+    if units < 2:
+        alone = shown(rows.mean()) if units else math.nan
+        return Decision(units, alone, margin=margin, units=units)
+    if not np.isfinite(rows).all():
         raise ValueError("effects must be finite: pairs without a usable number are dropped before")
-    mean = estimate.mean_of(values)
-    shares = [1 - 2 * level for level in (levels.other, levels.same)]
-    by_t = [mean.interval(share) for share in shares]
-    by_ranks = [estimate.rank_interval(values, share) for share in shares]
-    ends = [(shown(low), shown(high)) for low, high in (*by_t, *by_ranks)]
+    centre = estimate.typical(rows)
+    outer, inner = (centre.interval(1 - 2 * level) for level in (levels.other, levels.same))
+    bound = 0.0 if margin is None else math.log1p(margin) if ratio else margin
+    far = estimate.spikes(rows, bound)
+    mean = _bounds_of_mean(rows, inner, 1 - 2 * levels.same) if far.above or far.below else inner
     reported = Decision(
-        blocks=len(values),
-        units=len(values),
-        estimate=shown(mean.value),
-        interval95=ends[0],
-        interval90=ends[1],
+        blocks=units,
+        units=units,
+        estimate=shown(centre.value),
+        interval95=_shown(outer, ratio),
+        interval90=_shown(inner, ratio),
         margin=margin,
+        p_nothing=levels.adjusted_both_ways(centre.p_outside(0.0)),
         outcome=outcomes.REPORTED,
-        by_t=outcomes.REPORTED,
-        robust_estimate=shown(estimate.rank_estimate(values)),
-        robust_interval95=ends[2],
-        robust_interval90=ends[3],
-        robust_outcome=outcomes.REPORTED,
+        region=outcomes.REPORTED,
+        spikes=far.above,
+        spike_rate=far.rate(),
+        spike_size=shown(far.highest),
+        mean90=_shown(mean, ratio),
     )
     if margin is None:
         return reported
-    bound = math.log1p(margin) if ratio else margin
-    outcome, robust = (
-        outcome_of(inner, outer, (-bound, bound)) for outer, inner in (by_t, by_ranks)
-    )
-    if outcome == outcomes.DIFFERENT and len(values) < FEWEST_FOR_A_DIFFERENCE:
+    region = outcome_of(inner, outer, (-bound, bound))
+    widest = max(map(abs, mean))
+    objection = ""
+    if region == outcomes.INCONCLUSIVE and units < FEWEST_FOR_A_DIFFERENCE:
         objection = FEW
-    elif len(values) < FEWEST_FOR_EQUIVALENCE:
-        objection = FEW_FOR_EQUIVALENCE
-    else:
-        objection = "" if robust == outcome else f"{METHOD} {robust}"
-    widest = max(abs(end) for _, inner in (by_t, by_ranks) for end in inner)
+    elif region == outcomes.EQUIVALENT and widest >= bound:
+        objection = SPIKES
     return replace(
         reported,
-        p_equivalence=levels.adjusted(mean.p_within(bound)),
+        p_equivalence=levels.adjusted(centre.p_within(bound)),
         smallest_margin=math.expm1(widest) if ratio else widest,
-        outcome=outcomes.INCONCLUSIVE if objection else outcome,
-        by_t=outcome,
-        robust_outcome=robust,
+        outcome=outcomes.INCONCLUSIVE if objection else region,
+        region=region,
         reason=objection,
     )
+
+
+def _bounds_of_mean(rows: np.ndarray, typical: Interval, confidence: float) -> Interval:
+    """Between what the mean lies, whatever the reference, where units lie far off."""
+    ends = [typical, *(estimate.mean_of(row).interval(confidence) for row in rows)]
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _shown(ends: Interval, ratio: bool) -> Interval:
+    """Ends as ratios; too few effects, or very many spikes, leave them open."""
+    if not ratio:
+        return ends
+    low, high = np.exp(ends).tolist()
+    return low, high
 
 
 def decide_change(fresh: np.ndarray, archived: np.ndarray, margin: float) -> Decision:

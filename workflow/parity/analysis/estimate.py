@@ -1,15 +1,13 @@
-"""Paired estimates: the mean of per-block effects, its intervals, and its tests.
+"""Paired estimates: the typical effect of blocks, how sure it is, and runs that lie far off.
 
-All functions take the effects of one comparison, one number per block, in the order of time. For
-a ratio the effect is a logarithm, so the mean is the log of a geometric mean, which is the only
-mean under which a ratio and its inverse agree (Fleming & Wallace, CACM 1986). The block is the
-sampling unit (Kalibera & Jones, ISMM 2013): pairing inside it removes what slows a whole block
-alike. What comes and goes within a block stays, and widens the interval. A bound is in the unit
-of the effects.
+Effects of one comparison are one number per block, in the order of time; for a ratio a logarithm,
+so that a ratio and its inverse agree. The block is the sampling unit (Kalibera & Jones, ISMM 2013):
+pairing inside it removes what slows a whole block alike. An arm is held against each of several
+references, whose effects are rows: against their mean, which scatters otherwise than one run does,
+effects of equal arms are not symmetrical, and no exact test holds. Bounds are in the unit of the
+effects.
 
-Student's t takes blocks for independent and their mean for normal. It is widened where they are
-not: by serial correlation, and on the side to which the effects are skewed (`mean_of`). It is
-never narrowed.
+`Typical` decides. Where units lie far off, Student's mean is asked, too: it is what they move.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from functools import lru_cache
 
 import numpy as np
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 ALPHA = 0.05
 # Of fewer effects the serial correlation is not estimated. Its standard error is above 0.22 then:
@@ -28,8 +27,10 @@ ALPHA = 0.05
 FEWEST_IN_A_ROW = 20
 # Of more effects the sums of ranks are not counted.
 MOST_COUNTED = 1000
+# A unit lies far off beyond so many robust deviations, which are medians of distances times NORMAL.
+FAR, NORMAL = 3.0, 1.4826
 Interval = tuple[float, float]
-Effects = Sequence[float] | np.ndarray
+Effects = Sequence[float] | Sequence[np.ndarray] | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -54,28 +55,8 @@ class Mean:
         low, high = max(t, self._unskewed(t)), min(-t, self._unskewed(-t))
         return self.value - self.error * low, self.value - self.error * high
 
-    def p_above(self, bound: float) -> float:
-        """One-sided p that the mean exceeds the bound."""
-        if self.error == 0:
-            return 0.0 if self.value > bound else 1.0
-        t = (self.value - bound) / self.error
-        cube = t + self.skew * t**2 / 3 + self.skew**2 * t**3 / 27 + self.skew / 6
-        return float(stats.t.sf(min(t, cube), self.freedom))
-
-    def p_below(self, bound: float) -> float:
-        """One-sided p that the mean lies below the bound."""
-        return Mean(-self.value, self.error, self.freedom, -self.skew).p_above(-bound)
-
-    def p_within(self, bound: float) -> float:
-        """P of two one-sided tests that the mean lies within (-bound, bound).
-
-        Schuirmann, J. Pharmacokinet. Biopharm. 1987. Bounds of log ratios are symmetric, so
-        cost and gain are held to the same standard.
-        """
-        return max(self.p_above(-bound), self.p_below(bound))
-
     def _unskewed(self, t: float) -> float:
-        """The t whose transform by Hall's cubic, as in `p_above`, is this one."""
+        """The t whose transform by Hall's cubic is this one (J. R. Stat. Soc. B 1992)."""
         if abs(self.skew) < 1e-9:
             return t
         return 3 / self.skew * (float(np.cbrt(1 + self.skew * (t - self.skew / 6))) - 1)
@@ -121,49 +102,136 @@ def _skewness(values: np.ndarray) -> float:
 def _inflation(values: np.ndarray) -> float:
     """What serial correlation multiplies the variance of the mean by; two effects are left."""
     count = len(values)
-    if count < FEWEST_IN_A_ROW:
+    if count < FEWEST_IN_A_ROW or np.ptp(values) == 0:
         return 1.0
     around = values - values.mean()
     lag1 = max(0.0, float(around[1:] @ around[:-1] / (around @ around)) + 1 / count)
     return float(min((1 + lag1) / (1 - lag1), count / 2)) if lag1 < 1 else count / 2
 
 
-def p_outside(effects: Effects, bound: float) -> float:
-    """Two-sided p that the mean lies beyond -bound or bound.
+@dataclass(frozen=True)
+class Typical:
+    """The typical effect: the centre of what blocks show, whatever a few of them do.
 
-    Below 0.05 exactly if the 95 % interval lies wholly outside.
+    The median of all means of two effects, each with itself included (Hodges & Lehmann, Ann. Math.
+    Stat. 1963), with the interval and p of the exact signed-rank test (Tukey's counting: Hollander,
+    Wolfe & Chicken, Nonparametric Statistical Methods, 2014, section 3.3). It needs effects that
+    are symmetrical, as differences of runs that may be exchanged are, and no normal law. Ties make
+    it too wide rather than too narrow. Of several references each has to agree: the estimate is the
+    mean of theirs, an end of the interval the farther one, a p the larger one.
+
+    Attributes:
+        rows: effects, shape (references, units).
+        widened: what serial correlation multiplies deviations by (`_inflation`).
     """
-    mean = mean_of(effects)
-    return min(1.0, 2 * min(mean.p_above(bound), mean.p_below(-bound)))
+
+    rows: np.ndarray
+    widened: float
+
+    @property
+    def value(self) -> float:
+        """The estimate."""
+        return float(np.mean([_middle(averages) for averages in self._averages]))
+
+    def interval(self, confidence: float) -> Interval:
+        """The two-sided interval.
+
+        Below 5 effects at 90 %, and below 6 at 95 %, no sign-flip test can reject: the whole line.
+        """
+        left_out = _averages_left_out(self.rows.shape[1], self._tail((1 - confidence) / 2))
+        if left_out == 0:
+            return -math.inf, math.inf
+        low = min(float(averages[left_out - 1]) for averages in self._averages)
+        return low, max(float(averages[-left_out]) for averages in self._averages)
+
+    def p_above(self, bound: float) -> float:
+        """One-sided p that the typical effect exceeds the bound."""
+        return self._p(max(int((averages <= bound).sum()) for averages in self._averages))
+
+    def p_below(self, bound: float) -> float:
+        """One-sided p that it lies below the bound."""
+        return self._p(max(int((averages >= bound).sum()) for averages in self._averages))
+
+    def p_within(self, bound: float) -> float:
+        """P of two one-sided tests that it lies within (-bound, bound).
+
+        Schuirmann, J. Pharmacokinet. Biopharm. 1987. Bounds of log ratios are symmetric, so
+        cost and gain are held to the same standard.
+        """
+        return max(self.p_above(-bound), self.p_below(bound))
+
+    def p_outside(self, bound: float) -> float:
+        """Two-sided p that it lies beyond -bound or bound."""
+        return min(1.0, 2 * min(self.p_above(bound), self.p_below(-bound)))
+
+    @property
+    def _averages(self) -> list[np.ndarray]:
+        return [_walsh_averages(tuple(row)) for row in self.rows]
+
+    def _p(self, against: int) -> float:
+        p = float(_rank_law(self.rows.shape[1])[against])
+        return p if self.widened == 1 else float(stats.norm.sf(stats.norm.isf(p) / self.widened))
+
+    def _tail(self, tail: float) -> float:
+        if self.widened == 1:
+            return tail
+        return float(stats.norm.sf(stats.norm.isf(tail) * self.widened))
 
 
-def rank_estimate(effects: Effects) -> float:
-    """The median of all means of two effects, each with itself included.
+def typical(effects: Effects) -> Typical:
+    """The typical effect of at least one unit; shape (units,) or (references, units).
 
-    Hodges & Lehmann, Ann. Math. Stat. 1963: the centre of symmetric effects, moved little by
-    a few that lie far off.
+    Serial correlation widens it as `mean_of`, by the ranks of the effects: spikes hide none.
     """
-    averages = _walsh_averages(tuple(effects))
-    return float(averages[(len(averages) - 1) // 2 : len(averages) // 2 + 1].mean())
+    rows = np.atleast_2d(np.asarray(effects, dtype=float))
+    ranks = (stats.rankdata(row) for row in rows)
+    return Typical(rows, math.sqrt(max(map(_inflation, ranks))))
 
 
-def rank_interval(effects: Effects, confidence: float) -> Interval:
-    """The interval of that centre by inverting the exact signed-rank test.
+@dataclass(frozen=True)
+class Spikes:
+    """Units in which the arm lies far from the typical effect, whatever the reference.
 
-    Tukey's counting of Walsh averages (Hollander, Wolfe & Chicken, Nonparametric Statistical
-    Methods, 2014, section 3.3). The test flips the signs of the effects' ranks in all ways, so
-    it needs symmetry and no normal law. Ties make it too wide rather than too narrow. Below
-    5 effects at 90 %, and below 6 at 95 %, no sign-flip test can reject: the whole line.
+    Attributes:
+        units: how many there are in all.
+        above, below: in how many it lies farther off than the distance.
+        highest: the farthest above, from the typical effect; 0 where there is none.
     """
-    averages = _walsh_averages(tuple(effects))
-    left_out = _averages_left_out(len(effects), (1 - confidence) / 2)
-    if left_out == 0:
-        return -math.inf, math.inf
-    return float(averages[left_out - 1]), float(averages[-left_out])
+
+    units: int
+    above: int
+    below: int
+    highest: float
+
+    def rate(self, confidence: float = 0.95) -> Interval:
+        """The share of units that lie above, by Clopper and Pearson's exact interval (1934)."""
+        low, high = proportion_confint(self.above, self.units, 1 - confidence, method="beta")
+        return float(low), float(high)
+
+
+def spikes(rows: np.ndarray, distance: float = 0.0) -> Spikes:
+    """The units that lie farther off than a distance, and than FAR deviations of the others.
+
+    A run of one reference that lies far off leaves the arm near the others, and is none.
+
+    Args:
+        rows: effects, shape (references, units).
+        distance: what is too near to matter, in the unit of the effects.
+    """
+    around = rows - np.array([[_middle(_walsh_averages(tuple(row)))] for row in rows])
+    usual = NORMAL * np.median(np.abs(around), axis=1, keepdims=True)
+    far = np.maximum(distance, FAR * usual)
+    above, below = (around > far).all(axis=0), (around < -far).all(axis=0)
+    highest = float(around.mean(axis=0)[above].max(initial=0.0))
+    return Spikes(rows.shape[1], int(above.sum()), int(below.sum()), highest)
+
+
+def _middle(ordered: np.ndarray) -> float:
+    return float(ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1].mean())
 
 
 # The estimate and the intervals of one comparison follow each other, and sort most of the time.
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=8)
 def _walsh_averages(effects: tuple[float, ...]) -> np.ndarray:
     values = np.asarray(effects, dtype=float)
     averages = np.concatenate([values[first:] + value for first, value in enumerate(values)])
@@ -172,23 +240,28 @@ def _walsh_averages(effects: tuple[float, ...]) -> np.ndarray:
     return averages
 
 
-@lru_cache
 def _averages_left_out(count: int, tail: float) -> int:
-    """How many averages lie outside of the interval at each end: as sums of ranks in that tail.
+    """How many averages lie outside of the interval at each end: as sums of ranks in that tail."""
+    return int(np.searchsorted(_rank_law(count), tail, side="right"))
 
-    The sums are those of the ranks that are positive, if each sign is as likely as the other:
-    each rank in turn is added with probability one half. The time of that grows as the cube of
+
+@lru_cache
+def _rank_law(count: int) -> np.ndarray:
+    """The probability of a sum of positive ranks up to each number, if no sign is likelier.
+
+    Each rank in turn is added with probability one half. The time of that grows as the cube of
     the count, and the normal law that they come to moves 13 averages of 500,500 at 1000 effects.
     """
     if count > MOST_COUNTED:
+        sums = np.arange(count * (count + 1) // 2 + 1)
         mean, variance = count * (count + 1) / 4, count * (count + 1) * (2 * count + 1) / 24
-        return math.floor(stats.norm.ppf(tail, mean, math.sqrt(variance)) + 0.5)
+        return np.asarray(stats.norm.cdf((sums + 0.5 - mean) / math.sqrt(variance)))
     law = np.zeros(count * (count + 1) // 2 + 1)
     law[0] = 1.0
     for rank in range(1, count + 1):
         added = np.concatenate([np.zeros(rank), law[:-rank]])
         law = (law + added) / 2
-    return int(np.searchsorted(np.cumsum(law), tail, side="right"))
+    return np.cumsum(law)
 
 
 def welch_interval(one: Effects, other: Effects, confidence: float = 0.95) -> Interval:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,13 +52,6 @@ class Numbers:
         """The numbers of an arm by block."""
         return self.by_arm.get(arm, {})
 
-    def mean_of(self, arm: str, *doubles: str) -> Mapping[str, float]:
-        """The numbers of an arm, or the geometric mean with those that are the same thing."""
-        if not doubles:
-            return self.of(arm)
-        logs = self.column(True, arm, *doubles)
-        return {block: math.exp(self.sign * log) for block, log in logs.items()}
-
     def costs(self, arm: str) -> Mapping[str, float]:
         """Logs of what an arm costs by block: of the number, or of its inverse."""
         if arm not in self._logs:
@@ -66,21 +59,9 @@ class Numbers:
             self._logs[arm] = {block: self.sign * math.log(value) for block, value in positive}
         return self._logs[arm]
 
-    def column(self, ratio: bool, arm: str, *doubles: str) -> Mapping[str, float]:
-        """What a contrast sums, by block: the logs of the costs of an arm, or its numbers.
-
-        Args:
-            doubles: arms that are the same thing measured again: the mean of all that count in
-                a block of the arm stands for it.
-        """
-        values = self.costs if ratio else self.of
-        first, others = values(arm), [values(double) for double in doubles]
-        if not others:
-            return first
-        return {
-            block: fmean([value, *(other[block] for other in others if block in other)])
-            for block, value in first.items()
-        }
+    def column(self, ratio: bool, arm: str) -> Mapping[str, float]:
+        """What a contrast sums, by block: the logs of the costs of an arm, or its numbers."""
+        return self.costs(arm) if ratio else self.of(arm)
 
     @cached_property
     def _logs(self) -> dict[str, dict[str, float]]:
@@ -133,7 +114,8 @@ class Sample(NamedTuple):
     """The numbers that a decision rests on.
 
     Attributes:
-        effects: of blocks, or means of several, in the order of time.
+        effects: of blocks, or means of several, in the order of time: shape (units,), or
+            (references, units) where each block has one for each reference.
         objection: `CLUSTERS`, or empty.
     """
 
@@ -148,10 +130,15 @@ class Units(NamedTuple):
     objection: str = ""
 
 
-def sample(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Sample:
-    """The independent effects of a comparison: the mean of each unit; as `units`."""
-    found = units(by_block, places)
-    return Sample(_means(by_block, found.blocks), found.objection)
+def sample(by_block: Mapping[str, Any], places: Mapping[str, Place]) -> Sample:
+    """The independent effects of a comparison: the mean of each unit; as `units`.
+
+    Args:
+        by_block: the effect of each block, or an array of those against each reference.
+    """
+    found = units({block: float(np.mean(effect)) for block, effect in by_block.items()}, places)
+    means = [np.mean([by_block[block] for block in unit], axis=0) for unit in found.blocks]
+    return Sample(np.array(means, dtype=float).T, found.objection)
 
 
 def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:

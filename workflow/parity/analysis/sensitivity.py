@@ -1,4 +1,4 @@
-"""What other methods make of each planned ratio: beside the paired estimate, never in its place.
+"""What other methods make of each planned ratio: beside the typical one, never in its place.
 
 Each method gives an estimate, its intervals, and the outcome that they alone have at the margin,
 before the A/A gate and any other objection: a table of which conclusions hang on the method.
@@ -23,11 +23,11 @@ from parity.analysis import analysis, evidence, methods, outcomes, tables
 from parity.analysis.analysis import SENSITIVITY_FILE, Analysis
 from parity.analysis.dataset import Dataset, load
 from parity.analysis.decision import outcome_of
-from parity.analysis.estimate import Interval
+from parity.analysis.estimate import Interval, mean_of
 from parity.analysis.evidence import RATIO, Numbers
 
 # In the order in which they are shown.
-METHODS = PAIRED, RANKS, TRIMMED, MIXED = "paired", "ranks", "trimmed", "mixed"
+METHODS = RANKS, PAIRED, TRIMMED, MIXED = "ranks", "paired", "trimmed", "mixed"
 # The outcome where a method gives no estimate for these data; the note says why.
 NO_ESTIMATE = "no-estimate"
 FEW = "too few blocks"
@@ -59,8 +59,8 @@ def asked(dataset: Dataset, done: Analysis) -> Analysis:
             fits[fit] = _fit(of_case, case, placed, references.split("+"))
         bound = math.log1p(row["margin"])
         effects = effects_of.get((case, metric, arm), pd.Series(dtype=float)).to_numpy(float)
-        found = (_paired(row, bound), _ranks(row), trimmed(effects, bound),
-                 _mixed(fits[fit], arm, bound))  # fmt: skip
+        of_arm = _mixed(fits[fit], arm, bound)
+        found = _ranks(row, bound), paired(effects, bound), trimmed(effects, bound), of_arm
         same = {name: row[name] for name in _SAME}
         made += [
             {**same, "method": name, **columns}
@@ -92,25 +92,21 @@ def _said(
     }
 
 
-def _logs(row: Mapping[str, Any], prefix: str = "") -> list[float]:
-    """An estimate and its ends in a row of the comparisons."""
-    there = (row[f"{prefix}{name}"] for name in _SHOWN)
-    return [math.log(number) if number > 0 else math.nan for number in there]
-
-
-def _paired(row: Mapping[str, Any], bound: float) -> dict[str, Any]:
-    """What the comparison itself rests on: the mean with Student's t, as far as it is widened."""
-    logs = _logs(row)
+def _ranks(row: Mapping[str, Any], bound: float) -> dict[str, Any]:
+    """What the comparison itself rests on."""
+    logs = [math.log(row[name]) if row[name] > 0 else math.nan for name in _SHOWN]
     if math.isnan(logs[3]):
         return _none(row["blocks"], FEW)
     return _said(row["blocks"], logs, bound)
 
 
-def _ranks(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Hodges and Lehmann's centre with the exact signed-rank interval, as beside the comparison."""
-    if row["robust_outcome"] == outcomes.TOO_FEW_BLOCKS:
-        return _none(row["blocks"], FEW)
-    return _said(row["blocks"], _logs(row, "robust_"), outcome=row["robust_outcome"])
+def paired(effects: np.ndarray, bound: float) -> dict[str, Any]:
+    """The mean against both references with Student's t, widened as `estimate.mean_of`."""
+    if len(effects) < 2:
+        return _none(len(effects), FEW)
+    mean = mean_of(effects)
+    ends = chain(*(mean.interval(level) for level in LEVELS))
+    return _said(len(effects), [mean.value, *ends], bound)
 
 
 def trimmed(effects: np.ndarray, bound: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
-from parity.analysis.contrast import Contrast, Engine, Evidence, over
+from parity.analysis.contrast import Contrast, Engine, Evidence, natives, over
 from parity.analysis.decision import NONE
 from parity.analysis.evidence import Numbers, half_width, sample
 from parity.analysis.sequential import ONE_LOOK, Levels, strictest
@@ -89,7 +89,7 @@ class Cell:
         number_of: number of each block.
         identity: whether both ran the same binary, a name from `parity.analysis.dataset`.
         shortage: the commonest reason why a run does not count; empty if all do.
-        natives: the arms whose mean a ratio to the reference is to, as the analysis compares;
+        natives: the arms that a comparison with the reference is with, each of which has to agree;
             empty for the reference alone.
     """
 
@@ -162,7 +162,8 @@ class Cell:
     def effects(self, ratio: bool = True, control: bool = False) -> np.ndarray:
         """Independent logs of the cost ratio, or differences in the unit, in the order of time.
 
-        One of each block, or of each node or session that blocks share.
+        One of each block, or of each node or session that blocks share; against several
+        references a row for each (`Typical`).
         """
         return self.evidence(ratio, control).units.effects
 
@@ -182,7 +183,7 @@ class Cell:
 
     def _contrast(self, ratio: bool, control: bool) -> Contrast:
         arm, against = self.pair[::-1] if control else (self.arm, self.against)
-        is_to_both = self.natives[:1] == (against,) and arm not in self.natives and ratio
+        is_to_both = self.natives[:1] == (against,) and arm not in self.natives
         natives = self.natives if is_to_both else (against,)
         return over(self.case, self.metric, arm, natives, None, ratio)
 
@@ -242,7 +243,7 @@ class JudgingData(Analysed):
             number_of=self.number_of,
             identity=self.dataset.identity([case], (arm, against), common),
             shortage=self.dataset.shortage(case, (arm, against)),
-            natives=self.natives.get((case, metric), ()),
+            natives=natives(self.plan, case),
         )
 
     def not_run(self, case: str, arm: str) -> str:

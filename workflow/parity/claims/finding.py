@@ -85,6 +85,23 @@ class Finding:
         return own if math.isnan(own) or math.isnan(of_pair) else max(own, of_pair)
 
     @property
+    def of(self) -> tuple[object, ...]:
+        """What is one comparison, whichever dataset holds it."""
+        return self.test, self.case, self.metric, self.arm, self.against
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it is against a claim by no more than twice the margin, or there is no margin."""
+        decision, margin = self.decision, self.decision.margin
+        if margin is None:
+            return True
+        if not math.isnan(self.needed):
+            return self.needed <= 2 * margin
+        # A rule whose margin is a smallest effect has none that would pass: its intervals tell.
+        ends = map(math.log, decision.interval90)
+        return max(map(abs, ends)) <= math.log1p(2 * margin)
+
+    @property
     def cases(self) -> tuple[str, ...]:
         """The cases that it is about; none where the dataset holds no such comparison."""
         return tuple(filter(None, self.case.split(JOINED)))
@@ -108,12 +125,11 @@ class Finding:
         """The columns that the table of evidence has of a finding."""
         own, of_pair = self.decision.columns(), self.control.columns()
         numbers = ("blocks", "estimate", "low95", "high95", "low90", "high90", "margin")
-        robust = ("robust_estimate", "robust_low95", "robust_high95", "robust_outcome")
         named = ("test", "case", "metric", "arm", "against", "verdict", "reason", "unit")
         others = ("p_value", "counts", "identity", "dataset", "coverage")
         return {
             **{name: getattr(self, name) for name in (*named, *others)},
-            **{name: own[name] for name in (*numbers, *robust, "smallest_margin")},
+            **{name: own[name] for name in (*numbers, "smallest_margin")},
             "control": self.control.outcome,
             **{f"control_{name}": of_pair[name] for name in ("estimate", "low95", "high95")},
         }
@@ -227,8 +243,7 @@ def looked_at_once(found: Finding) -> Finding:
     if found.verdict == terms.NOT_TESTED:
         return found
     own, is_open = found.decision, outcomes.INCONCLUSIVE
-    bare = Decision(own.blocks, own.estimate, margin=own.margin, outcome=is_open,
-                    robust_outcome=is_open)  # fmt: skip
+    bare = Decision(own.blocks, own.estimate, margin=own.margin, outcome=is_open)
     return replace(
         found.ended(terms.INCONCLUSIVE, ONE_LOOK_ONLY),
         decision=bare,

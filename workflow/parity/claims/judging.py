@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
-
-import numpy as np
 
 from parity.analysis.decision import CONTROL_DIFFERS
 from parity.analysis.estimate import ALPHA
@@ -409,10 +406,10 @@ def most_hold(pool: Sequence[Finding]) -> list[Finding]:
         return [replace(found, counts=found.verdict in AGAINST) for found in pool]
     after = []
     for found in pool:
-        if found.verdict in AGAINST and not (holds and _near(found)):
+        if found.verdict in AGAINST and not (holds and found.is_near):
             after.append(found.opened(f"against it, but {passed} of {len(worst)} pass"))
         else:
-            rests_on = not holds or worst[_cell(found)].verdict in PASSED
+            rests_on = not holds or worst[found.of].verdict in PASSED
             after.append(replace(found, counts=rests_on))
     return after
 
@@ -434,11 +431,6 @@ def _partial(worst: Iterable[Finding], ended: Sequence[str], least: int) -> floa
     return min((1.0, *((len(cells) - k + 1) * p[k - 1] for k in range(least, len(p) + 1))))
 
 
-def _cell(found: Finding) -> tuple[object, ...]:
-    """What is one comparison, whichever dataset holds it."""
-    return (found.test, found.case, found.metric, found.arm, found.against)
-
-
 def _worst(pool: Iterable[Finding]) -> dict[tuple[object, ...], Finding]:
     """The worst finding of each cell: by its verdict, then by its p."""
 
@@ -448,17 +440,5 @@ def _worst(pool: Iterable[Finding]) -> dict[tuple[object, ...], Finding]:
 
     worst: dict[tuple[object, ...], Finding] = {}
     for found in pool:
-        worst[_cell(found)] = min(worst.get(_cell(found), found), found, key=goodness)
+        worst[found.of] = min(worst.get(found.of, found), found, key=goodness)
     return worst
-
-
-def _near(found: Finding) -> bool:
-    """Whether it is against a claim by no more than twice the margin, or there is no margin."""
-    decision, margin = found.decision, found.decision.margin
-    if margin is None:
-        return True
-    if not math.isnan(found.needed):
-        return found.needed <= 2 * margin
-    # A rule whose margin is a smallest effect has no margin that would pass: its intervals tell.
-    ends = np.log([*decision.interval90, *decision.robust_interval90])
-    return bool(np.abs(ends).max() <= math.log1p(2 * margin))

@@ -24,10 +24,13 @@ from parity.core.documents import canonical
 from parity.core.errors import UserError, shown
 from parity.core.package import extensions_with
 from parity.core.settings import check, load_checked, schema
+from parity.core.wording import listed
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 
 NOT_OPTIONS = ("rule", "cells", "instead_of", "waits_for", "system", "reading")
+# The register of findings of our own, by the name of its file, and what each says beside a claim.
+FINDINGS, OF_FINDINGS = "findings", ("tests", "mechanism", "refuted_by")
 _COUNT = {"type": "integer", "minimum": 1}
 _PLACED = ("nodes", "ranks", "containers_per_node")
 
@@ -65,7 +68,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Claim:
-    """A published statement.
+    """A published statement, or a finding of ours.
 
     Attributes:
         statement: in our words.
@@ -73,6 +76,7 @@ class Claim:
         tests: all must hold; empty if `not_tested` says why there is none.
         needs: what it takes to test it, where no data that there are can; for people.
         published: what the paper gives for it, for people.
+        mechanism, refuted_by: of a finding what makes it so, and what would refute it, for people.
         values: the published numbers of this claim by `<metric>/<runtime>`.
         definition: kind, scales and tests just as the register has them.
     """
@@ -83,6 +87,8 @@ class Claim:
     statement: str
     where: str
     published: str
+    mechanism: str
+    refuted_by: str
     capability: Mapping[str, str]
     tests: tuple[Test, ...]
     not_tested: str
@@ -244,7 +250,8 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
 
     Raises:
         UserError: an unknown key, rule or study, a repeated id, an option out of range, a
-            published number that is not there, or a name that nothing declares; with the claim.
+            published number that is not there, a name that nothing declares, or a finding that
+            lacks one of `OF_FINDINGS`; with the claim.
     """
     document = load_checked(path, "claims")
     numbers = load_published(published) if published else {}
@@ -257,6 +264,13 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
         where, study = f"{path}: {entry['id']}", entry.get("study", path.stem)
         if study not in studies:
             raise UserError(f"unknown study {study}", where=where, allowed=", ".join(studies))
+        if path.stem == FINDINGS and (lacking := [key for key in OF_FINDINGS if key not in entry]):
+            raise UserError(
+                f"a finding without {listed(lacking)}",
+                where=where,
+                allowed=f"every finding has {listed(OF_FINDINGS)}",
+                action="say what makes it so, and what would show that it is wrong",
+            )
         tests, values = entry.get("tests", ()), numbers.get(entry["id"], {})
         made = []
         for number, test in enumerate(tests, start=1):
@@ -276,6 +290,8 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
                 statement=entry["claim"],
                 where=entry.get("where", ""),
                 published=entry.get("published", ""),
+                mechanism=entry.get("mechanism", ""),
+                refuted_by=entry.get("refuted_by", ""),
                 capability=entry["scales"],
                 tests=tuple(made),
                 not_tested=entry.get("not_tested", ""),

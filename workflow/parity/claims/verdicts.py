@@ -136,7 +136,7 @@ def _row(one: Verdict) -> dict[str, Any]:
     most = decisive(one.all) if tested else Finding("", "", "", "")
     numbers, controls = most.decision.columns(), {f.control.outcome for f in one.all}
     stand_ins = [part for test in claim.tests for part in test.instead_of.split("; ") if part]
-    of_claim = ("study", "kind", "statement", "where", "published")
+    of_claim = ("study", "kind", "statement", "where", "published", "mechanism", "refuted_by")
     of_verdict = ("capability", "verdict", "reason", "coverage")
     return {
         "claim": claim.id,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from parity.analysis.looks import look_at
 from parity.plan.looks import batches_of, read_look, write_look
 from parity.plan.plan import read_plan
 from parity.preview.terminal import folded
-from parity.records.dataset import blocks_in_the_end, collect, measured_blocks
+from parity.records.dataset import collect, measured_blocks
 from parity.records.events import write_events
 
 
@@ -36,8 +35,7 @@ def look(
             so_far = Path(temporary) / "live" / planned.campaign
             collect(plan, folders, images, system, so_far)
             excluded = load_exclusions(exclusions)
-            most = partial(blocks_in_the_end, planned, folders)
-            found = look_at(so_far, number, last.stops if last else [], excluded, most)
+            found = look_at(so_far, number, last.stops if last else [], excluded)
         print("\n".join(folded(found.said(planned), "")))
     write_look(live / f"looks/{number}.json", found)
 

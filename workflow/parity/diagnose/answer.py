@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from scipy import stats
 
 from parity.analysis import outcomes, tables
 from parity.analysis.analysis import analyse
@@ -66,7 +65,7 @@ def concluded(dataset: Dataset, steps: Sequence[Step], margin: float, folder: Pa
     plan, analysis = dataset.plan, analyse(without_starts(dataset))
     over_native, over_before = _decisions(analysis.comparisons), _decisions(analysis.rungs)
     arms = plan.arms[len(NATIVE) :]
-    adjusted = holm([_p_none(over_before[arm]) for arm in arms])
+    adjusted = holm([over_before[arm].p_nothing for arm in arms])
     fails = {arm: last_words(dataset, folder, arm) for arm in never_well(dataset)}
     rungs = [
         Rung(plan.arm_titles[arm], over_native[arm], over_before[arm], p, fails.get(arm, ""))
@@ -79,16 +78,6 @@ def _decisions(table: pd.DataFrame) -> dict[str, Decision]:
     """What is decided of the program in each arm."""
     decided = table[(table["case"] == PROGRAM) & table["margin"].notna()]
     return {row["arm"]: Decision.of(row) for row in tables.rows(decided)}
-
-
-def _p_none(decision: Decision) -> float:
-    """Two-sided p of Student's t that nothing is added, from its interval; 1 if too few tell."""
-    low, high = map(math.log, decision.interval95)
-    if not high > low:
-        return 1.0
-    degrees = decision.units - 1
-    error = (high - low) / 2 / stats.t.ppf(0.975, degrees)
-    return float(2 * stats.t.sf(abs(math.log(decision.estimate)) / error, degrees))
 
 
 def causes_of(rungs: Sequence[Rung]) -> list[str]:

@@ -7,6 +7,7 @@ any dataset does: plan.json, blocks and records.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import sys
 import time
@@ -20,6 +21,7 @@ import yaml
 
 from parity.analysis import tables
 from parity.analysis.dataset import Dataset, load
+from parity.analysis.estimate import ALPHA
 from parity.benchmarks.own_program import WALL
 from parity.core.errors import UserError
 from parity.diagnose.setting import TRUE
@@ -35,7 +37,7 @@ from parity.software.images import IMAGES, write_images
 PROGRAM, START = "program", "start"
 NATIVE = ("native-a", "native-b")
 VALUE = "value"
-FEWEST_BLOCKS, MOST_BLOCKS = 6, 200
+MOST_BLOCKS = 200
 _SCALE, _BLOCKS, _LONGEST_SECONDS = "here", "blocks", 86_400
 # A share of all CPU time. Others who take more are not refused, because here nobody can be sent
 # away, but the user is told.
@@ -121,8 +123,16 @@ def _command(program: str, lines: Mapping[str, tuple[str, Sequence[str]]]) -> di
     }
 
 
+def fewest_blocks(steps: int) -> int:
+    """The fewest in which one of so many steps can be shown to cost something, after Holm.
+
+    Of n blocks no two-sided signed-rank test has a p below 2 / 2^n.
+    """
+    return math.ceil(math.log2(2 * steps / ALPHA))
+
+
 def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
-    """Measure the study in a folder for as long as it says, and in six blocks at least.
+    """Measure the study in a folder for as long as it says, and in `fewest_blocks` at least.
 
     Raises:
         UserError: the program itself fails, or another measurement goes on here.
@@ -135,9 +145,10 @@ def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
     plan = make_plan(load_study(path, _SCALE))
     write_plan(folder / PLAN, plan)
     write_images(folder / IMAGES, {})
+    fewest = fewest_blocks(len(plan.arms) - len(NATIVE))
     session, measured, busy, began = None, list[Path](), list[float](), time.monotonic()
     for block in plan.blocks:
-        if len(measured) >= FEWEST_BLOCKS and is_time_over(plan, folder / _BLOCKS):
+        if len(measured) >= fewest and is_time_over(plan, folder / _BLOCKS):
             break
         place = folder / _BLOCKS / block.name
         with (

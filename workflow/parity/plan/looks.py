@@ -16,8 +16,8 @@ from typing import NamedTuple
 from parity.core.documents import Document, Format, write_document
 from parity.plan.plan import Block, Plan
 
-# Why a run is not made any more: its comparisons are decided, or have no chance to be, or there
-# is nothing to decide; or the time is over.
+# Why a run is not made any more: its comparisons are decided, or there is nothing to decide, or the
+# time is over. In earlier archives also: they have no chance to be decided.
 DECIDED, HOPELESS, REPORTED = "stopped-decided", "stopped-hopeless", "stopped-reported"
 OUT_OF_TIME = "stopped-time"
 STOPPED = "stopped-"

@@ -3,7 +3,7 @@
 The scatter between blocks is taken from earlier measurements, the pilots. What a draw could just
 have proven is the larger of two margins, that of an arm against both natives and that of the A/A
 pair, which has to pass as well; of many draws its quantile is what so many blocks prove with that
-power. All that guards a decision is in it: the rank test beside t, skewness and serial correlation.
+power. All that guards a decision is in it: both natives, runs far off and serial correlation.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 
 from parity.analysis.analysis import Analysed, analysed
 from parity.analysis.decision import FEWEST_FOR_EQUIVALENCE, decide
+from parity.analysis.outcomes import EQUIVALENT
 from parity.core.errors import UserError
 from parity.core.wording import listed
 from parity.measure.documents import LIVE
@@ -35,6 +36,8 @@ DRAWS, SEED = 200, 20191119
 # So many blocks are drawn; between them a margin follows a power law, beyond them it shrinks with
 # their root.
 DRAWN_BLOCKS = (FEWEST_FOR_EQUIVALENCE, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224)
+# No run lies far off by this margin.
+WIDEST = 1e6
 # Below this, blocks do not differ but for rounding.
 NO_SPREAD = 1e-9
 HEAD = ("case", "margin", "SD (widest)", "blocks", "time")
@@ -128,12 +131,27 @@ class Proof:
         first, second, arm = (
             np.log(drawn[name]) if self._noise.is_log else drawn[name] for name in arms
         )
-        pair = decide(second - first, 1.0)
-        # As `contrast.references`: both are the reference unless they are shown to differ.
-        low, high = pair.interval95
-        reference = (first + second) / 2 if low <= 1 <= high else first
-        cost = decide(arm - reference, 1.0)
-        return math.log1p(max(pair.smallest_margin, cost.smallest_margin))
+        return max(_passed([second - first]), _passed([arm - first, arm - second]))
+
+
+def _passed(effects: Sequence[np.ndarray]) -> float:
+    """The smallest margin that effects pass, a log; to a per cent of it, or infinite.
+
+    Fewer runs lie far off by a wider margin: it is searched upwards from what passes without any.
+    """
+    least = math.log1p(decide(effects, WIDEST).smallest_margin)
+    if math.isinf(least):
+        return least
+    most = 1.001 * least
+    while decide(effects, math.expm1(most)).outcome != EQUIVALENT:
+        least, most = most, 1.5 * most
+    while most > 1.01 * least:
+        between = (least + most) / 2
+        if decide(effects, math.expm1(between)).outcome == EQUIVALENT:
+            most = between
+        else:
+            least = between
+    return most
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ import pandas as pd
 
 from parity.analysis import tables
 from parity.analysis.analysis import Analysed, Analysis
-from parity.analysis.contrast import Engine, references, weighted_sum
+from parity.analysis.contrast import Engine, weighted_sum
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import UNDECIDED, Decision, decide
+from parity.analysis.decision import Decision, decide
 from parity.analysis.evidence import Numbers, numbers
 from parity.analysis.outcomes import DIFFERENT
 from parity.claims.cells import Cell, JudgingData
@@ -269,11 +269,10 @@ class Simulated(JudgingData):
 
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
         """A comparison of two arms of the plan in one of its cases."""
-        named, key = (case, metric, arm, against), (case, metric)
+        named = case, metric, arm, against
         if named not in self.known:
             self.known[named] = super().cell(*named)
-        natives = references(self.dataset.plan, self._controls.get(key, UNDECIDED))
-        return replace(self.known[named], engine=self.engine, natives=natives)
+        return replace(self.known[named], engine=self.engine)
 
     def not_run(self, case: str, arm: str) -> str:
         """Nothing: whatever is planned is taken to run."""

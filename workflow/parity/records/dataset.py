@@ -32,7 +32,6 @@ from parity.core.documents import (
 )
 from parity.core.errors import UserError, shown
 from parity.core.files import as_text, files_below
-from parity.measure import progress
 from parity.measure.documents import (
     BATCH,
     BLOCK,
@@ -42,7 +41,7 @@ from parity.measure.documents import (
     ProgramIdentity,
     refuse_another_system,
 )
-from parity.plan.plan import PLAN, Plan, read_plan
+from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
 from parity.records.noise_audit import NOISE_AUDIT
 from parity.records.parse import OF_BLOCKS, image_rows, parsed_blocks
@@ -70,21 +69,6 @@ def measured_blocks(batches: Iterable[Path]) -> list[Path]:
                 )
             folders.append(BLOCK_FOLDERS / name)
     return folders
-
-
-def blocks_in_the_end(plan: Plan, folders: Sequence[Path], share: float = 1.0) -> int:
-    """How many blocks of each node count there can be, if they go on as those of the last stage.
-
-    Args:
-        folders: of the blocks that are measured, at least one.
-        share: as much of such a block goes on.
-    """
-    if plan.minutes is None or not share:
-        return plan.looks[-1]
-    spent, each = progress.lasted(plan, folders)
-    more = (60 * plan.minutes - spent) / (each * share)
-    node_counts = len({block.nodes for block in plan.blocks})
-    return min(plan.looks[-1], (len(folders) + max(0, int(more))) // node_counts)
 
 
 def gather_records(folders: Sequence[Path], system: str, records: Path) -> None:

@@ -17,7 +17,7 @@ from parity.analysis.decision import (
     Decision,
     decide,
 )
-from parity.analysis.estimate import ALPHA, mean_of
+from parity.analysis.estimate import ALPHA, typical
 from parity.analysis.methods import FALLING, RISING, page_trend, slopes_per_doubling
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
@@ -98,7 +98,7 @@ def slopes_of(one: Series, control: bool = False) -> np.ndarray:
 
 
 def _trend(options: Options, scope: Scope) -> list[Finding]:
-    """Page's test of the log ratio over the levels, and Student's t of its slopes within blocks.
+    """Page's test of the log ratio over the levels, and the typical slope within blocks.
 
     Supported if both find the order that was expected, contradicted if both find the opposite
     one. The estimate is the ratio per doubling of the level. If the A/A pair has a trend of its
@@ -121,17 +121,17 @@ def _trend(options: Options, scope: Scope) -> list[Finding]:
 
 
 def trend_of(one: Series, expect: str) -> Finding:
-    """Page's test of one series, and Student's t of its slopes."""
+    """Page's test of one series, and the signed-rank test of its slopes."""
     table = one.complete()
     if len(table) < 2:
         return too_few(one.cells, len(table), reason=TOO_FEW.format(len(table)))
     opposite = FALLING if expect == RISING else RISING
     ranks = [page_trend(table, order) for order in (expect, opposite)]
-    own, by_t = slopes_of(one), ranks
+    own, by_slope = slopes_of(one), ranks
     if len(own) > 1:
-        mean = mean_of(own if expect == RISING else -own)
-        by_t = [mean.p_above(0.0), mean.p_below(0.0)]
-    p, against = map(max, zip(ranks, by_t, strict=True))
+        centre = typical(own if expect == RISING else -own)
+        by_slope = [centre.p_above(0.0), centre.p_below(0.0)]
+    p, against = map(max, zip(ranks, by_slope, strict=True))
     of_pair, control = one.complete(control=True), WITHOUT_CONTROL
     if len(of_pair) >= 2:
         # Two-sided, at 5 %.
@@ -149,7 +149,7 @@ def trend_of(one: Series, expect: str) -> Finding:
     )
     verdict, by_ranks = (
         next((v for v, p in zip(EITHER_WAY, both, strict=True) if p < ALPHA), terms.INCONCLUSIVE)
-        for both in (by_t, ranks)
+        for both in (by_slope, ranks)
     )
     way, shown = (opposite, against) if verdict == terms.CONTRADICTED else (expect, p)
     return finding.agreed(verdict, by_ranks, f"p = {number(shown)} for {way} along {one.along}")
@@ -316,14 +316,14 @@ def tau(losses: np.ndarray, places: np.ndarray) -> np.ndarray:
 def p_other_order(table: np.ndarray, places: np.ndarray, minimum: float) -> float:
     """One-sided p of that too many pairs of levels lose the other way round for that tau.
 
-    Student's t of each pair within blocks, and of their p the partial conjunction by Bonferroni
-    (Benjamini & Heller, Biometrics 2008).
+    The signed-rank test of each pair within blocks, and of their p the partial conjunction by
+    Bonferroni (Benjamini & Heller, Biometrics 2008).
 
     Args:
         table: losses, shape (blocks, levels), at least two blocks.
     """
     first, second = np.nonzero(places[:, None] < places)
-    p = sorted(mean_of(of_pair).p_below(0.0) for of_pair in (table[:, first] - table[:, second]).T)
+    p = sorted(typical(of_pair).p_below(0.0) for of_pair in (table[:, first] - table[:, second]).T)
     # Tau is 1 - 2 x / pairs where x of them are out of order; rounded, as 1 - 0.8 is not 0.2.
     most = math.floor(round(len(p) * (1 - minimum) / 2, 9))
     return min(1.0, (len(p) - most) * p[most])

@@ -1,8 +1,8 @@
 """The rules that are rows of a table: which contrast of costs, and which test of it.
 
 What a contrast rests on, its blocks, units, losses and levels, and whether its controls allow a
-conclusion, is said by `parity.analysis.contrast`. A test holds its effects against a region by
-Student's t and by the exact signed-rank test, or leaves it open.
+conclusion, is said by `parity.analysis.contrast`. A test holds its typical effect against a region
+by the exact signed-rank test, or leaves it open.
 """
 
 from __future__ import annotations
@@ -14,19 +14,11 @@ from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from parity.analysis import outcomes
 from parity.analysis.contrast import weighted_sum
-from parity.analysis.decision import METHOD, WITHOUT_CONTROL, Decision, decide, outcome_of
-from parity.analysis.estimate import (
-    ALPHA,
-    Effects,
-    mean_of,
-    p_outside,
-    rank_estimate,
-    rank_interval,
-)
+from parity.analysis.decision import FEW, SPIKES, WITHOUT_CONTROL, Decision, decide, outcome_of
+from parity.analysis.estimate import ALPHA, Effects, typical
 from parity.analysis.evidence import sample
 from parity.analysis.sequential import Levels
 from parity.claims import terms
@@ -44,7 +36,7 @@ class Question(NamedTuple):
     """A contrast that a test is asked of.
 
     Attributes:
-        effects: logs of ratios, or differences in `unit`; at least two.
+        effects: logs of ratios, or differences in `unit`; at least two, a row for each reference.
         of_pair: the same of the A/A pair.
         what: what its numbers are, where that is not the arm over the other.
     """
@@ -71,7 +63,7 @@ class Question(NamedTuple):
 
     def finding(self, decision: Decision, margin: float, **facts: Any) -> Finding:
         """The finding about its cells, with the A/A pair at the same margin."""
-        few, levels = len(self.of_pair) < 2, self.levels[1]
+        few, levels = self.of_pair.shape[-1] < 2, self.levels[1]
         control = WITHOUT_CONTROL if few else decide(self.of_pair, margin, self.is_ratio, levels)
         return about(self.cells, decision, control=control, unit=self.unit, **facts)
 
@@ -187,7 +179,7 @@ def same(asked: Question, margin: float) -> Finding:
     outside.
     """
     decision, unit = asked.decide(margin), asked.unit
-    p_against = p_outside(asked.effects, asked.bound(margin))
+    p_against = typical(asked.effects).p_outside(asked.bound(margin))
     finding = asked.finding(
         decision,
         margin,
@@ -214,19 +206,20 @@ def below(asked: Question, margin: float) -> Finding:
     """
     nothing = 1.0 if asked.is_ratio else 0.0
     decision, most = asked.decide(margin), nothing + margin
-    inner, by_ranks = decision.interval90, decision.robust_interval90
-    outcome, robust = (outcome_of(ends, ends, (-math.inf, most)) for ends in (inner, by_ranks))
-    widest = max(inner[1], by_ranks[1]) - nothing
+    inner = decision.interval90
+    outcome = outcome_of(inner, inner, (-math.inf, most))
+    few = decision.reason if decision.reason == FEW else ""
     decision = replace(
-        decision, outcome=outcome, robust_outcome=robust, reason="", smallest_margin=widest
+        decision, outcome=outcome, region=outcome, reason=few, smallest_margin=inner[1] - nothing
     )
-    decision = decision.without_claim("" if outcome == robust else f"{METHOD} {robust}")
-    mean, bound = mean_of(asked.effects), asked.bound(margin)
+    if outcome == outcomes.EQUIVALENT:
+        decision = decision.without_claim(_left_open(decision, most))
+    centre, bound = typical(asked.effects), asked.bound(margin)
     finding = asked.finding(
         decision,
         margin,
-        p_value=asked.levels[0].adjusted(mean.p_below(bound)),
-        p_against=asked.levels[0].adjusted(mean.p_above(bound)),
+        p_value=asked.levels[0].adjusted(centre.p_below(bound)),
+        p_against=asked.levels[0].adjusted(centre.p_above(bound)),
         strain=(inner[1] - nothing) / margin,
     )
     unit = "" if asked.is_ratio else f" {asked.unit}"
@@ -241,17 +234,24 @@ def below(asked: Question, margin: float) -> Finding:
     )
 
 
+def _left_open(decision: Decision, most: float, up: bool = True) -> str:
+    """`SPIKES` if runs far above may bring the mean to a bound; of a ratio also those far below."""
+    (low, high), (low90, high90) = decision.mean90, decision.interval90
+    # Without any such run the mean is where the typical effect is.
+    is_open = high90 < high >= most if up else low90 > low <= 1 / most
+    return SPIKES if is_open else ""
+
+
 # An estimate between its two one-sided 95 % bounds, in the unit of the effects.
 Bounds = tuple[float, float, float]
 Way = Callable[[Bounds, float], tuple[str, str]]
 NOTHING, TOO_LITTLE = "is equivalent to no effect within", "does not reach"
 
 
-def bounds(effects: Effects, levels: Levels) -> tuple[Bounds, Bounds]:
-    """Those of the mean by Student's t, and of the centre by ranks; that hold at all looks."""
-    mean, share = mean_of(effects), 1 - 2 * levels.same
-    by_ranks = (rank_estimate(effects), *rank_interval(effects, share))
-    return (mean.value, *mean.interval(share)), by_ranks
+def bounds(effects: Effects, levels: Levels) -> Bounds:
+    """Those of the typical effect, that hold at all looks."""
+    centre = typical(effects)
+    return centre.value, *centre.interval(1 - 2 * levels.same)
 
 
 def _direction(expected: Bounds, bound: float) -> tuple[str, str]:
@@ -277,7 +277,7 @@ def _amount(expected: Bounds, bound: float) -> tuple[str, str]:
 
 
 def directed(asked: Question, more: bool, smallest: float) -> Finding:
-    """One-sided paired t test, with a smallest effect that counts.
+    """One-sided signed-rank test, with a smallest effect that counts.
 
     Supported if the effect has the expected sign (p < 0.05) and its estimate is beyond the
     smallest effect; contradicted if it goes the other way likewise, or is equivalent to
@@ -292,14 +292,6 @@ def directed(asked: Question, more: bool, smallest: float) -> Finding:
     return _one_sided(asked, more, smallest, 0.0, _direction)
 
 
-def ranked(asked: Question, more: bool, smallest: float) -> Finding:
-    """As `directed`, by the exact signed-rank test and its centre alone (Hodges & Lehmann 1963).
-
-    For counts of what comes in bursts: their mean is the few blocks that had most.
-    """
-    return _one_sided(asked, more, smallest, 0.0, _direction, by_ranks_alone=True)
-
-
 def at_least(asked: Question, more: bool, least: float) -> Finding:
     """One-sided test that the arm costs more, or less, by a published amount at least.
 
@@ -310,63 +302,39 @@ def at_least(asked: Question, more: bool, least: float) -> Finding:
     return _one_sided(asked, more, least, math.log1p(least), _amount)
 
 
-def _one_sided(
-    asked: Question,
-    more: bool,
-    size: float,
-    beyond: float,
-    way: Way,
-    by_ranks_alone: bool = False,
-) -> Finding:
+def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way) -> Finding:
     """A test that the effect lies beyond a bound.
 
     Either way to contradict implies that it is below that of the size: that is its p.
     """
     (own, at_pair), bound = asked.levels, asked.bound(size)
     expected = asked.effects if more else -asked.effects
-    decision, mean = asked.decide(size), mean_of(expected)
-    p, against = own.adjusted(mean.p_above(beyond)), own.adjusted(mean.p_below(bound))
-    (verdict, words), (by_ranks, robust_words) = (
-        way(ends, bound) for ends in bounds(expected, own)
-    )
-    if by_ranks_alone:
-        verdict, words = by_ranks, robust_words
-        decision = replace(
-            decision,
-            estimate=decision.robust_estimate,
-            interval95=decision.robust_interval95,
-            interval90=decision.robust_interval90,
-        )
-        p, against = _p_of_ranks(expected - beyond), _p_of_ranks(bound - expected)
+    decision, centre = asked.decide(size), typical(expected)
+    p = own.adjusted(centre.p_above(beyond))
+    verdict, words = way(bounds(expected, own), bound)
     finding = asked.finding(
         # Its smallest margin is that of another question.
         replace(decision, smallest_margin=math.nan),
         size,
         p_value=p,
-        p_against=against,
+        p_against=own.adjusted(centre.p_below(bound)),
         strain=p / ALPHA,
         says_same=words in (NOTHING, TOO_LITTLE),
     )
-    native = [ends for logs in (asked.of_pair, -asked.of_pair) if len(logs) > 1
-              for ends in bounds(logs, at_pair)]  # fmt: skip
-    if not finding.says_same and any(way(ends, bound) == (verdict, words) for ends in native):
+    both_ways = (asked.of_pair, -asked.of_pair) if asked.of_pair.shape[-1] > 1 else ()
+    of_pair = [way(bounds(logs, at_pair), bound) for logs in both_ways]
+    if not finding.says_same and (verdict, words) in of_pair:
         # The A/A pair shows the same: it gates as one that differs from itself.
-        control = replace(finding.control, by_t=outcomes.DIFFERENT)
+        control = replace(finding.control, region=outcomes.DIFFERENT)
         finding = replace(finding, control=control)
+    spoiled = {NOTHING: decision.reason, TOO_LITTLE: _left_open(decision, 1 + size, more)}
     ends, name = decision.interval95, "ratio" if asked.is_ratio else "difference"
     if beyond:
         ends, name = decision.interval90, "90 % interval"
     shown, size_shown = wording.interval(*ends, asked.unit), wording.margin(size, asked.unit)
-    reason = f"{asked.what}{name} {shown} {words} {size_shown}"
-    return finding.agreed(verdict, by_ranks, reason)
-
-
-def _p_of_ranks(effects: np.ndarray) -> float:
-    """Exact one-sided p of the signed-rank test that the centre is above nothing."""
-    if not effects.any():
-        return 1.0
-    signs = stats.PermutationMethod(n_resamples=9999, rng=0)
-    return float(stats.wilcoxon(effects, alternative="greater", method=signs).pvalue)
+    ended = finding.ended(verdict, f"{asked.what}{name} {shown} {words} {size_shown}")
+    objection = spoiled.get(words)
+    return ended.opened(objection) if objection else ended
 
 
 def row(contrasts: Callable[[Options, Scope], Asked], test: Callable[..., Finding]) -> Find:
@@ -397,6 +365,7 @@ RULES = (
     Rule("non-inferiority", row(ratios, below), 2, **SAMENESS),
     Rule("share-of-node", row(shares, below), 3, **SAMENESS),
     Rule("direction", row(ratios, directed), 2, **DIFFERENCE),
-    Rule("mean-direction", row(pooled, ranked), one_sided=True),
+    Rule("direction-difference", row(differences, directed), **DIFFERENCE),
+    Rule("mean-direction", row(pooled, directed), one_sided=True),
     Rule("minimum-effect", row(ratios, at_least), **DIFFERENCE),
 )  # fmt: skip

@@ -6,7 +6,7 @@ import math
 from statistics import median
 
 from parity.analysis.decision import Decision
-from parity.analysis.estimate import Effects, mean_of
+from parity.analysis.estimate import Effects, typical
 from parity.analysis.evidence import RATIO
 from parity.claims import terms
 from parity.claims.cells import Scope
@@ -44,20 +44,15 @@ def _magnitude(options: Options, scope: Scope) -> list[Finding]:
             found.append(untested(cell, f"published in {published.unit}, measured as {unit}"))
             continue
         decision = asked.decide(None)
-        (verdict, words), (by_ranks, _) = (
-            compare(target, estimate - nothing, low - nothing, high - nothing, cluster)
-            for estimate, (low, high) in (
-                (decision.estimate, decision.interval95),
-                (decision.robust_estimate, decision.robust_interval95),
-            )
-        )
         ends = decision.interval95
+        estimate, low, high = (value - nothing for value in (decision.estimate, *ends))
+        verdict, words = compare(target, estimate, low, high, cluster)
         ours = wording.number(decision.estimate, wording.decimals(*ends, unit))
         theirs = f"{target + nothing:g} {'' if ratio else cell.unit}".strip()
         reason = f"published {theirs}, here {ours} {wording.interval(*ends, unit)}: {words}"
         p_against = asked.levels[0].adjusted_both_ways(_p_differs(asked.effects, target, ratio))
         finding = asked.finding(decision, abs(target) / 2, p_against=p_against)
-        found.append(finding.agreed(verdict, by_ranks, reason))
+        found.append(finding.ended(verdict, reason))
     return found
 
 
@@ -66,11 +61,11 @@ def _p_differs(effects: Effects, target: float, ratio: bool) -> float:
     low, high = sorted((target / 2, 2 * target))
     if ratio:
         low, high = (math.log1p(end) if end > -1 else -math.inf for end in (low, high))
-    mean = mean_of(effects)
-    beyond = [mean.p_above(high)]
+    centre = typical(effects)
+    beyond = [centre.p_above(high)]
     # No ratio lies below nothing.
     if low > -math.inf:
-        beyond.append(mean.p_below(low))
+        beyond.append(centre.p_below(low))
     return min(1.0, 2 * min(beyond))
 
 
