@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -39,7 +40,7 @@ from parity.extensions.networks.benchmarks import network
 from parity.measure import node
 from parity.records import schema as records
 from parity.records.dataset import CHECKSUMS, archived
-from parity.report import answer, formatting
+from parity.report import answer
 from parity.report.paper import Effort, Step
 from parity.runtimes import arms
 
@@ -63,9 +64,9 @@ FAULT_COLUMNS = {
     "lost": "lost",
     "doubled": "doubled",
 }
-FOUND_HEAD = ("system", "kind", "campaigns", "ratios", "equivalent", "cost more", "cost less",
-              "undecided", "cost below 5 %")  # fmt: skip
-WITHIN = 0.05
+UNBOUNDED = 1e9
+FOUND_HEAD = ("system", "kind", "campaigns", "ratios", "at most 1 %", "2 %", "5 %", "10 %",
+              "cost something", "save something", "cannot tell", "the same")  # fmt: skip
 COMMANDS = {
     "make environment": "the locked Python environment",
     "make figures": "figures and tables of all archives",
@@ -157,9 +158,15 @@ def documents() -> dict[Path, str]:
             for row in read_json(FAULTS).values()]  # fmt: skip
     faults_seen = _table(FAULT_COLUMNS, rows)
     readme = ROOT / "README.md"
-    answers = _table(FOUND_HEAD, found_rows(read_json(FOUND)))
+    known = read_json(FOUND)
+    bounds = {
+        kind: [answer.Bound(**told) for told in of_kind]
+        for kind, of_kind in known["bounds"].items()
+    }
+    found, answers = _table(FOUND_HEAD, found_rows(known["systems"])), ROOT / "docs/answers.md"
     return {
-        readme: with_parts(readme.read_text(encoding="utf-8"), {"found": answers}),
+        readme: with_parts(readme.read_text(encoding="utf-8"), {"bounds": bound_tables(bounds)}),
+        answers: with_parts(answers.read_text(encoding="utf-8"), {"found": found}),
         reference: with_parts(reference.read_text(encoding="utf-8"), parts),
         ROOT / "docs/data-dictionary.md": _dictionary(tables),
         ROOT / "docs/faults.md": f"{FAULT_TEXT.read_text(encoding='utf-8')}\n{faults_seen}\n",
@@ -197,34 +204,69 @@ def digest(name: str) -> str:
     return hashlib.sha256((ARCHIVE / name / CHECKSUMS).read_bytes()).hexdigest()
 
 
-def found() -> list[dict[str, Any]]:
-    """What the archives of each system answer together of costs, by arms as they are."""
+def found() -> dict[str, Any]:
+    """What the archives answer together of costs: by system, and by kind of machine."""
     systems: dict[str, list[str]] = {}
+    by_kind: dict[str, list[answer.Compared]] = {}
     for name, (system, _) in archived(ARCHIVE).items():
         systems.setdefault(system, []).append(name)
     made = []
     for system, names in sorted(systems.items()):
         loaded = [dataset.load(ARCHIVE / name) for name in names]
-        ended = [
-            each
-            for data in loaded
-            for each in answer.measured((data.plan, analysis.analyse(data).comparisons))
-            if each.is_plain and each.quantity.is_cost
-        ]
+        compared = [(data.plan, analysis.analyse(data).comparisons) for data in loaded]
+        rows, kind = [ratio.row for ratio in answer.counted(*compared)], loaded[0].kind.label
+        by_kind.setdefault(kind, []).extend(compared)
         made.append({
-            "system": system, "kind": loaded[0].kind.label,
+            "system": system, "kind": kind,
             "datasets": {name: digest(name) for name in names},
-            "ratios": len(ended), **formatting.tallied(each.row for each in ended),
-            "below": sum(each.row.high95 < 1 + WITHIN for each in ended),
+            "ratios": len(rows), "counts": answer.tallied(rows),
+            "below": {f"{bound:g}": count for bound, count in answer.below(rows).items()},
         })  # fmt: skip
-    return made
+    bounds = {kind: answer.at_most(*compared) for kind, compared in by_kind.items()}
+    # No bound is infinite in a file: what is open lies above all bounds that are told.
+    told = {
+        kind: [each._replace(bound=min(each.bound, UNBOUNDED))._asdict() for each in of_kind]
+        for kind, of_kind in bounds.items()
+    }
+    return {"systems": made, "bounds": told}
 
 
 def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
     """The rows of the README's table, in the columns of `FOUND_HEAD`."""
     for each in systems:
-        numbers = [each[key] for key in ("ratios", *answer.ENDED, "below")]
-        yield (each["system"], each["kind"], str(len(each["datasets"])), *map(str, numbers))
+        counts, below = each["counts"], each["below"].values()
+        ended = [counts[name] for name in (*answer.ANSWERS[1:], answer.SAME)]
+        numbers = [len(each["datasets"]), each["ratios"], *below, *ended]
+        yield (each["system"], each["kind"], *map(str, numbers))
+
+
+def bound_tables(bounds: Mapping[str, Iterable[answer.Bound]]) -> str:
+    """The README's first tables: what each runtime costs each program at most, by kind of machine.
+
+    A cell is `–` where nothing was measured, and `?` where no bound of 10 % holds; a kind without
+    any is left out.
+    """
+    tables = []
+    for kind, told in bounds.items():
+        if all(each.bound > answer.BOUNDS[-1] for each in told):
+            continue
+        cells = {(each.runtime, each.program): each.bound for each in told}
+        runtimes, programs = (
+            sorted(dict.fromkeys(names), key=str.lower) for names in zip(*cells, strict=True)
+        )
+        rows = (
+            (runtime, *(_bound(cells.get((runtime, program))) for program in programs))
+            for runtime in runtimes
+        )
+        tables.append(_table((kind, *programs), rows))
+    return "\n\n".join(tables)
+
+
+def _bound(bound: float | None) -> str:
+    if bound is None:
+        return "–"
+    # A bound is rounded upwards.
+    return f"{math.ceil(1000 * bound) / 10:g} %" if bound <= answer.BOUNDS[-1] else "?"
 
 
 def effort() -> dict[str, Any]:

@@ -11,7 +11,6 @@ import pytest
 import synthetic
 from figure_help import boxes, drawn, texts, words_apart
 
-from parity.analysis import outcomes
 from parity.report import write
 from parity.report.figures import compare, figures, specs, style
 from parity.report.figures.page import plain_tick, scaled
@@ -89,14 +88,21 @@ def test_a_ratio_has_a_logarithmic_axis_and_one_range_for_each_metric(tmp_path: 
     assert len({axes.get_xlim() for axes in shown}) == 1
 
 
-def test_an_interval_within_the_margin_that_is_not_concluded_has_its_own_sign() -> None:
-    row = SimpleNamespace(
-        outcome=outcomes.INCONCLUSIVE, kind="ratio", margin=0.01, low90=0.992, high90=1.008,
-        identity="",
-    )  # fmt: skip
-    assert compare.symbol(row) == "≈"
-    row.high90 = 1.011
-    assert compare.symbol(row) == "?"
+@pytest.mark.parametrize(
+    ("answer", "outcome", "identity", "sign"),
+    [
+        ("at-most", "equivalent", "same", "="),
+        ("at-most", "inconclusive", "same", "≤"),
+        ("costs", "equivalent", "same", "≧"),
+        ("saves", "different", "binary differs", "<†"),
+        ("cannot-tell", "inconclusive", "same", "?"),
+    ],
+)
+def test_an_answer_has_its_sign_and_the_marks_on_top_of_it(
+    answer: str, outcome: str, identity: str, sign: str
+) -> None:
+    row = SimpleNamespace(answer=answer, outcome=outcome, identity=identity)
+    assert compare.symbol(row) == sign
 
 
 def test_a_figure_has_the_same_bytes_twice(tmp_path: Path) -> None:

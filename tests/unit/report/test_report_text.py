@@ -21,7 +21,7 @@ from parity.core import wording
 from parity.core.errors import UserError
 from parity.records import dataset
 from parity.records.timed import CaseTime
-from parity.report import answer, formatting, paper, texts, write
+from parity.report import answer, paper, texts, write
 from parity.report.figures import figures
 from parity.report.tables import measured, published, results
 from parity.report.templating import latex
@@ -99,7 +99,7 @@ def test_the_paper_types_no_result_by_hand(path: Path) -> None:
     body = path.read_text().split(r"\begin{abstract}")[-1]
     body = re.sub(r"\\cite\{[^}]*\}|Table~1|^%.*", "", body, flags=re.MULTILINE)
     # The levels of the tests and the definition of the margin are the method's own.
-    known = (r"90\,\%", r"95\,\%", r"5\,\%", r"(1/(1+m),\,1+m)", "<10\\baselineskip",
+    known = (r"10\,\%", r"90\,\%", r"95\,\%", r"5\,\%", r"(1/(1+m),\,1+m)", "<10\\baselineskip",
              r"\tabcolsep}{3pt}", r"\tabcolsep}{4pt}")  # fmt: skip
     assert not re.search(r"\d", re.sub("|".join(map(re.escape, known)), "", body))
 
@@ -170,8 +170,8 @@ def test_a_published_value_that_is_there_twice_is_refused(tmp_path: Path) -> Non
 
 
 def test_what_differs_most_is_told_first() -> None:
-    ended = [("equivalent", 1.0), ("different", 1.2), ("inconclusive", 3.0), ("different", 0.5)]
-    rows = [SimpleNamespace(outcome=outcome, estimate=ratio) for outcome, ratio in ended]
+    ended = [("at-most", 1.0), ("costs", 1.2), ("cannot-tell", 3.0), ("saves", 0.5)]
+    rows = [SimpleNamespace(answer=answer, estimate=ratio) for answer, ratio in ended]
     assert [row.estimate for row in sorted(rows, key=by_difference)] == [0.5, 1.2, 1.0, 3.0]
 
 
@@ -241,14 +241,19 @@ def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView
     view = make_view(30, effects={("sysbench", "docker"): 1.05}, absent={"lxc": "needs root"})
     data = (view.plan, view.analysis.comparisons)
     ended = answer.measured(data)
-    counts = formatting.tallied(ratio.row for ratio in ended)
-    assert counts == {"equivalent": 29, "costs-more": 1, "costs-less": 0, "open": 6}
+    counts = answer.tallied(ratio.row for ratio in ended)
+    assert sum(counts[word] for word in answer.ANSWERS) == len(ended)
     said = answer.said([data, data])
-    assert "72 cost ratios to native in 2 campaigns" in said and "LXC (needs root)" in said
-    assert "58 equivalent within the margin, 2 dearer beyond the margin, 12 undecided." in said
-    assert "of 36 cost ratios the cost is below" in answer.bounds([data])
+    # What is the same in every block is no cost.
+    costs = [ratio.row for ratio in answer.counted(data)]
+    assert len(costs) == 30 < len(ended)
+    assert "60 cost ratios of runtimes as a site offers them to native in 2 campaigns" in said
+    told, rest = answer.tallied(costs), "LXC (needs root)"
+    assert f"{2 * told['costs']} cost something" in said and told["costs"] >= 1 and rest in said
+    assert f"{2 * told['same']} are the same within the margin" in said
+    assert "of 30 cost ratios the cost is at most 1 % in" in answer.bounds([data])
     assert answer.said([]) == "No cost ratio with a margin was measured."
-    assert answer.bounds([]).startswith("No cost ratio of an arm without a network")
+    assert answer.bounds([]).startswith("No cost ratio of a runtime as a site offers it")
 
 
 def test_what_has_no_rows_is_not_written(make_view: MakeView, tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
-"""The answer of datasets: how many ratios ended how, from plans and tables of comparisons alone."""
+"""The answer of datasets: what containers cost at most, from plans and tables of comparisons."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from parity.analysis import outcomes
@@ -15,14 +17,15 @@ from parity.benchmarks.description import Quantity
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report import formatting
 from parity.report.figures.specs import quantity
-from parity.report.formatting import COSTS_LESS, COSTS_MORE, EQUIVALENT, OPEN, Row
+from parity.report.formatting import Row
 from parity.report.templating import sentence
 from parity.runtimes import every_arm
 
 BOUNDS = (0.01, 0.02, 0.05, 0.1)  # costs that a reader may be able to live with
-# What became of a ratio; `costs-more` and `costs-less` are both different beyond the margin.
-ENDED = (EQUIVALENT, COSTS_MORE, COSTS_LESS, OPEN)
-TOO_WIDE = "intervals too wide for the margin"
+# What is known of a ratio, and of how many the two sides are the same within the margin.
+ANSWERS = (outcomes.AT_MOST, outcomes.COSTS, outcomes.SAVES, outcomes.CANNOT_TELL)
+SAME = "same"
+REPEATED = 1e-3  # two numbers whose ratios are as near are one, printed twice
 Compared = tuple[Plan, pd.DataFrame]  # a plan with the table of its comparisons
 
 
@@ -34,8 +37,20 @@ class Asked(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the arm is as it is listed: no network, limit or neighbour of its own."""
-        return self.row.arm in {*every_arm()}
+        """Whether the arm is a runtime as a site offers it: no variant, network or limit."""
+        listed = every_arm()
+        # An arm that is derived of one has a name that is not listed.
+        return self.row.arm in {*listed} and listed[self.row.arm].is_plain
+
+    @property
+    def is_cost(self) -> bool:
+        """Whether it belongs into a count of costs, of which there is one.
+
+        What is the same in every block is a constant, bytes on a link are no cost of their own
+        (`Quantity.is_cost`), and of what lost runs nothing is known.
+        """
+        is_constant = self.row.low95 == self.row.high95
+        return self.quantity.is_cost and not is_constant and not self.row.barred
 
     @property
     def quantity(self) -> Quantity:
@@ -63,50 +78,74 @@ def asked(datasets: Iterable[Compared], *kinds: str) -> list[Asked]:
 
 
 def measured(*datasets: Compared) -> list[Asked]:
-    """The measured ratios in the comparisons of an analysis, but for controls."""
-    return [ratio for ratio in asked(datasets, "ratio") if ratio.row.blocks]
+    """The measured ratios in the comparisons of an analysis, each once, and none of controls.
+
+    A rate that is the inverse of a time in the same runs has its ratio again: it is left out.
+    """
+    found = []
+    for compared in datasets:
+        known: dict[tuple[str, str], list[np.ndarray]] = {}
+        for ratio in asked([compared], "ratio"):
+            row = ratio.row
+            ends = np.array([row.estimate, row.low95, row.high95])
+            others = known.setdefault((row.case, row.arm), [])
+            if row.blocks and not any(np.allclose(ends, other, rtol=REPEATED) for other in others):
+                others.append(ends)
+                found.append(ratio)
+    return found
+
+
+def tallied(rows: Iterable[Any]) -> dict[str, int]:
+    """How many comparisons have each of `ANSWERS`, and how many are the same."""
+    every = list(rows)
+    ended = Counter(str(row.answer) for row in every)
+    counts = {name: ended.pop(name, 0) for name in ANSWERS}
+    counts[outcomes.CANNOT_TELL] += ended.total()
+    return counts | {SAME: sum(map(formatting.is_same, every))}
+
+
+def below(rows: Iterable[Any]) -> dict[float, int]:
+    """In how many comparisons the cost has an upper 95 % bound within each of `BOUNDS`."""
+    highest = [row.high90 for row in rows if not row.barred]
+    return {bound: sum(high <= 1 + bound for high in highest) for bound in BOUNDS}
 
 
 def group(ratios: Sequence[Asked]) -> dict[str, Any]:
     """Facts on some ratios together, as the template of the answer says them.
 
     Returns:
-        total: how many; counts: by `ENDED`; margins: the smallest and the largest; blocks: of
-        each; reasons: why those that are open are so, the commonest first, with how many; wider:
-        of those that are open for their scatter, how many times their margin would pass;
-        confounded: how many compare different binaries or libraries; whole: titles of programs
-        all of whose ratios are equivalent; largest: the largest cost beyond its margin, if any.
+        total: how many; counts: as `tallied`; below: as `below`; margins: the smallest and the
+        largest; blocks: of each; confounded: how many compare different binaries or libraries;
+        whole: titles of programs all of whose ratios are the same; largest: the largest cost that
+        was shown, if any.
     """
     rows = [ratio.row for ratio in ratios]
-    settled = (outcomes.EQUIVALENT, outcomes.DIFFERENT)
-    undecided = [row for row in rows if row.outcome not in settled]
-    wider = sorted(row.smallest_margin / row.margin for row in undecided)
     titles = [
         formatting.benchmark_title(ratio.plan, ratio.plan.case(ratio.row.case).benchmark)
         for ratio in ratios
     ]
-    broken = {t for t, row in zip(titles, rows, strict=True) if row.outcome != outcomes.EQUIVALENT}
+    broken = {t for t, row in zip(titles, rows, strict=True) if not formatting.is_same(row)}
     margins = sorted({row.margin for row in rows})
-    dearer = (ratio for ratio in ratios if formatting.ended_of(ratio.row) == COSTS_MORE)
+    dearer = (ratio for ratio in ratios if ratio.row.answer == outcomes.COSTS)
     most = max(dearer, key=lambda ratio: ratio.row.estimate, default=None)
     return {
         "total": len(rows),
-        "counts": formatting.tallied(rows),
+        "counts": tallied(rows),
+        "below": below(rows),
         "margins": list(dict.fromkeys((*margins[:1], *margins[-1:]))),
         "blocks": [row.blocks for row in rows],
-        "reasons": Counter(row.reason or TOO_WIDE for row in undecided).most_common(),
-        "wider": [times for times in wider if times > 1],
         "confounded": sum(map(formatting.is_confounded, rows)),
         "whole": [title for title in dict.fromkeys(titles) if title not in broken],
         "largest": formatting.of(*most) if most else None,
     }
 
 
-def said(datasets: Sequence[Compared], constants: int = 0) -> str:
-    """The answer of some datasets, in which so many ratios are the same in every block."""
+def said(datasets: Sequence[Compared]) -> str:
+    """The answer of some datasets."""
     ratios = measured(*datasets)
-    costs = [ratio for ratio in ratios if ratio.quantity.is_cost]
-    beside = [ratio for ratio in ratios if not ratio.quantity.is_cost]
+    costs = [ratio for ratio in ratios if ratio.is_cost]
+    lost = Counter(ratio.row.reason.partition(":")[0] for ratio in ratios if ratio.row.barred)
+    beside = [ratio for ratio in ratios if not (ratio.is_cost or ratio.row.barred)]
     untested: dict[str, dict[str, None]] = {}
     for plan, row in asked(datasets, "ratio", "difference"):
         if not row.blocks:
@@ -122,7 +161,7 @@ def said(datasets: Sequence[Compared], constants: int = 0) -> str:
     references = list(dict.fromkeys("native" if title == "Native" else title for title in titles))
     return sentence(
         "answer.txt", references=references, failed=failed, campaigns=len(datasets),
-        constants=constants, untested=untested, differences=_differences(datasets),
+        untested=untested, lost=lost.most_common(), differences=_differences(datasets),
         groups=[group([r for r in costs if r.is_plain is plain]) for plain in (True, False)],
         beside=len(beside), beside_of=dict.fromkeys(ratio.quantity.label for ratio in beside),
     )  # fmt: skip
@@ -155,9 +194,44 @@ def _differences(datasets: Sequence[Compared]) -> dict[str, tuple[Row, Row]]:
     return ends
 
 
+def counted(*datasets: Compared) -> list[Asked]:
+    """The ratios that are counted as costs, of runtimes as a site offers them."""
+    return [ratio for ratio in measured(*datasets) if ratio.is_plain and ratio.is_cost]
+
+
+class Bound(NamedTuple):
+    """What a runtime costs a program at most, in one kind of machine.
+
+    Attributes:
+        blocks: of the dataset that tells: the one with most of them, whatever it says.
+        bound: the largest upper 95 % bound of the program's ratios there, 0.01 for 1 %; infinite
+            where one is open.
+    """
+
+    program: str
+    runtime: str
+    blocks: int
+    bound: float
+
+
+def at_most(*datasets: Compared) -> list[Bound]:
+    """What each runtime costs each program at most, of what is counted, in alphabetical order."""
+    of_dataset: dict[tuple[str, str, str], list[Any]] = {}
+    for plan, row in counted(*datasets):
+        program = formatting.benchmark_title(plan, plan.case(row.case).benchmark)
+        key = program, formatting.arm_title(plan, row.arm), plan.campaign
+        of_dataset.setdefault(key, []).append(row)
+    best: dict[tuple[str, str], Bound] = {}
+    for (program, runtime, _), rows in of_dataset.items():
+        highest = [row.high90 if formatting.is_number(row.high90) else math.inf for row in rows]
+        blocks = min(row.blocks for row in rows)
+        told = Bound(program, runtime, blocks, max(0.0, max(highest) - 1))
+        if (known := best.get((program, runtime))) is None or known.blocks < blocks:
+            best[program, runtime] = told
+    return sorted(best.values(), key=lambda told: (told.program.lower(), told.runtime.lower()))
+
+
 def bounds(datasets: Sequence[Compared]) -> str:
-    """In how many ratios of arms as they are a cost lies below some bounds."""
-    plain = (ratio for ratio in measured(*datasets) if ratio.is_plain and ratio.quantity.is_cost)
-    highest = [ratio.row.high95 for ratio in plain]
-    below = [(bound, sum(high < 1 + bound for high in highest)) for bound in BOUNDS]
-    return sentence("bounds.txt", total=len(highest), below=below)
+    """In how many of the ratios that are counted a cost lies below some bounds."""
+    rows = [ratio.row for ratio in counted(*datasets)]
+    return sentence("bounds.txt", total=len(rows), below=below(rows))

@@ -14,6 +14,7 @@ import pandas as pd
 from parity.analysis import tables
 from parity.claims import terms
 from parity.claims.published import Defect
+from parity.claims.register import FINDINGS
 from parity.claims.registration import AMENDED, UNREGISTERED
 from parity.claims.verdicts import VERDICTS
 from parity.core import wording
@@ -37,7 +38,8 @@ HEAD = ("claim", "kind", "verdict", "estimate [95 %]", "margin", "n", "reason", 
 # Behind the verdict of a rule that was not fixed before its data, in tables and in words.
 MARKS = {AMENDED: "*", UNREGISTERED: "+"}
 NOT_FIXED = {AMENDED: "amended", UNREGISTERED: "never registered"}
-PUBLISHED = "claims"  # the register of the published claims; all others are somebody's own
+# By the register; all others are somebody's own.
+WHOSE = {"claims": "Published claims", FINDINGS: "Findings of our own"}
 Studies = Mapping[str, Mapping[str, Any]]  # title, authors, venue and year of each, by its key
 
 
@@ -68,8 +70,7 @@ def cells(row: Any) -> tuple[str, ...]:
 def _facts(verdicts: pd.DataFrame) -> dict[str, str]:
     """Whose claims these are, by which data, how many ended how, and when their rules were made."""
     first = verdicts.iloc[0]
-    own = f"Claims of {first['register']}.yaml, not published ones"
-    whose = "Published claims" if first["register"] == PUBLISHED else own
+    whose = WHOSE.get(first["register"], f"Claims of {first['register']}.yaml, not published ones")
     ended = _listed(_counted(verdicts["verdict"], ORDER), {})
     rules = _counted(verdicts["registration"], tuple(WORDS["registered"]))
     return {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from parity.analysis import outcomes
 from parity.analysis.agreement import Count
 from parity.analysis.dataset import CONFOUNDED, NOT_RECORDED
+from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WIDEST_BOUND
+from parity.analysis.outcomes import AT_MOST, CANNOT_TELL, COSTS, SAVES
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import Quantity
 from parity.core import wording
@@ -19,9 +19,10 @@ from parity.plan.plan import Plan
 from parity.report.figures.specs import quantity, spelt
 from parity.report.templating import render
 
-# What came of a conclusion: outcomes with a difference told by its direction.
-EQUIVALENT, COSTS_MORE, COSTS_LESS = "equivalent", "costs-more", "costs-less"
-OPEN = "open"
+# Whose reason is told; of all others the bound is.
+UNTOLD = ("no-margin", outcomes.TOO_FEW_BLOCKS, outcomes.NOT_TESTED)
+TIMES = 2.0  # from here on a ratio is said as so many times
+MANY_BLOCKS = 1000  # more than anybody measures
 # Units that are said shorter behind a number.
 _SHORT = {wording.RATIO: "", "ratio of deviations": "sd", "% of node": "%"}
 
@@ -33,7 +34,7 @@ class Row:
     Attributes:
         subject: case and quantity, or the claim.
         estimate: with its 95 % interval; `–` without any. A ratio has no unit.
-        ended: a name of `outcomes` in wording.yaml.
+        ended: a name of `outcomes` in wording.yaml, or of a verdict.
         note: what is to be known of the binaries.
         outcome: how it ended, in words, with reason and note.
     """
@@ -54,12 +55,17 @@ def of(plan: Plan, row: Any, subject: str = "") -> Row:
     """A row of comparisons, of crossed factors or of steps; it may be told of another subject."""
     note = "binary not recorded" if row.identity == NOT_RECORDED and row.blocks else ""
     note = f"confounded: {row.identity}" if is_confounded(row) else note
-    facts = {"ended": ended_of(row), "reason": row.reason, "note": note}
+    ended = ended_of(row)
+    # Why a margin is not proven is no news where a bound stands.
+    reason = row.reason if row.barred or ended in UNTOLD else ""
+    facts = {"ended": ended, "reason": reason, "note": note}
     return Row(
         subject=subject or subject_of(plan, row), arm=arm_title(plan, row.arm),
         blocks=str(row.blocks), estimate=estimate(row), unit=unit_of(row),
         margin=wording.margin(row.margin),
-        outcome=render("outcome.txt", needed=row.smallest_margin, **facts), **facts,
+        outcome=render("outcome.txt", bound=bound(row), same=is_same(row), lever=lever(row),
+                       margin=wording.margin(row.margin), **facts),
+        **facts,
     )  # fmt: skip
 
 
@@ -101,17 +107,52 @@ def estimate(row: Any) -> str:
 
 
 def ended_of(row: Any) -> str:
-    """What came of a comparison: a name of `outcomes` or `verdicts` in wording.yaml."""
-    if row.outcome == outcomes.DIFFERENT:
-        return COSTS_LESS if row.estimate < 1 else COSTS_MORE
-    return "no-margin" if row.outcome == outcomes.REPORTED else str(row.outcome)
+    """What came of a comparison: a name of `outcomes` in wording.yaml."""
+    return "no-margin" if row.answer == outcomes.REPORTED else str(row.answer)
 
 
-def tallied(rows: Iterable[Any]) -> dict[str, int]:
-    """How many comparisons came out equivalent, dearer, cheaper, and how many are open."""
-    ended = Counter(map(ended_of, rows))
-    counts = {name: ended.pop(name, 0) for name in (EQUIVALENT, COSTS_MORE, COSTS_LESS)}
-    return counts | {OPEN: ended.total()}
+def is_same(row: Any) -> bool:
+    """Whether two one-sided tests, the A/A pair and the positive control let it be called so."""
+    return bool(row.outcome == outcomes.EQUIVALENT)
+
+
+def bound(row: Any) -> str:
+    """What a cost is bounded by, in per cent or as a factor; empty for none.
+
+    Of a cost or a gain the ends of the 95 % interval; else one bound of 95 %, upwards where that
+    is an answer, or the farther one both ways where it is none.
+    """
+    if row.answer not in (COSTS, SAVES, AT_MOST, CANNOT_TELL) or not is_number(row.high90):
+        return ""
+    ends: tuple[float, ...]
+    if row.answer == COSTS:
+        ends = row.low95, row.high95
+    elif row.answer == SAVES:
+        ends = 1 / row.high95, 1 / row.low95
+    elif row.answer == AT_MOST:
+        ends = (row.high90,)
+    else:
+        ends = (max(row.high90, 1 / row.low90),)
+    if min(ends) >= TIMES:
+        return f"{' to '.join(wording.significant(end, 2) for end in ends)} times"
+    told = ((1 - 1 / end if row.answer == SAVES else end - 1) for end in ends)
+    return f"{' to '.join(wording.significant(100 * max(0.0, part), 2) for part in told)} %"
+
+
+def lever(row: Any) -> str:
+    """What would help where nothing can be told: blocks, or longer runs where those were many.
+
+    Intervals shrink as the root of the number of blocks (half the width at 90 %): until one ends
+    below the widest bound that is an answer, or tells that something is added.
+    """
+    if row.answer != CANNOT_TELL or row.barred:
+        return ""
+    if not is_number(row.high90):
+        return f"{FEWEST_FOR_A_DIFFERENCE} blocks at least"
+    cost, half = math.log(row.estimate), math.log(row.high90 / row.estimate)
+    room = max(math.log1p(WIDEST_BOUND) - cost, abs(cost))
+    blocks = math.ceil(row.blocks * max(1.0, half / room) ** 2)
+    return f"about {blocks} blocks, or longer runs" if blocks < MANY_BLOCKS else "longer runs"
 
 
 def is_confounded(row: Any) -> bool:

@@ -11,8 +11,7 @@ import pandas as pd
 
 from parity.analysis import outcomes
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Kappa
-from parity.analysis.looks import LEAST_CHANCE
-from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, PAIRED
+from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, RANKS
 from parity.benchmarks.description import FigureSpec
 from parity.core.wording import margin, number, period, span
 from parity.plan.system import kind_of
@@ -54,8 +53,8 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
 
 
 def by_difference(row: Any) -> tuple[bool, float]:
-    """What was concluded to differ first, by how much it does; else as planned."""
-    is_different = row.outcome == outcomes.DIFFERENT
+    """What costs or saves first, by how much it does; else as planned."""
+    is_different = row.answer in (outcomes.COSTS, outcomes.SAVES)
     return not is_different, -abs(math.log(row.estimate)) if is_different else 0.0
 
 
@@ -65,12 +64,7 @@ def _by_subject(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def _answer(view: View) -> str:
-    """The answer, with how many ratios are the same in every block: of these p is 0 anyway."""
-    compared = (view.plan, view.analysis.comparisons)
-    pairs = view.analysis.pairs.groupby(["case", "metric", "arm"])["effect"]
-    alike = {key for key, effects in pairs if len(effects) > 1 and effects.nunique() == 1}
-    rows = (ratio.row for ratio in answer.measured(compared))
-    return answer.said([compared], sum((r.case, r.metric, r.arm) in alike for r in rows))
+    return answer.said([(view.plan, view.analysis.comparisons)])
 
 
 def section(view: View) -> str:
@@ -107,11 +101,11 @@ def _facts(view: View) -> dict[str, Any]:
     ]
     notes = [f"{title(name)}: {note}" for name, note in plan.benchmark_notes.items() if note]
     repetitions = min(view.blocks_of.values(), default=0)  # of the rarest case
-    methods_of = [of for of in methods(view) if of[PAIRED].outcome != NO_ESTIMATE]
-    changed = [{m for m in OTHERS if differs(of[m], of[PAIRED])} for of in methods_of]
+    methods_of = [of for of in methods(view) if of[RANKS].outcome != NO_ESTIMATE]
+    changed = [{m for m in OTHERS if differs(of[m], of[RANKS])} for of in methods_of]
     return {
         "plan": plan, "origin": origin, "repetitions": repetitions, "few": repetitions < ENOUGH,
-        "blocks_of": sorted(set(view.blocks_of.values())), "least_chance": LEAST_CHANCE,
+        "blocks_of": sorted(set(view.blocks_of.values())),
         "node_counts": sorted({case.nodes for case in plan.cases}),
         "arms": [arm_title(plan, arm) for arm in view.arms],
         "reference": arm_title(plan, plan.reference),

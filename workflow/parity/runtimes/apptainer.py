@@ -42,6 +42,10 @@ class Apptainer(Arm):
     packages = (*debian_unstable.PACKAGES, "squashfs-tools", "squashfuse", "uidmap")
 
     @property
+    def variant(self) -> bool:  # type: ignore[override]
+        return self.shares_namespace
+
+    @property
     def converter(self) -> tuple[str, ...]:  # type: ignore[override]
         return (program(), "--version")
 

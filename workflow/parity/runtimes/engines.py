@@ -93,6 +93,10 @@ class Docker(Engine):
     inherits_network = False
     engine, store = ("docker",), "docker-daemon:"
 
+    @property
+    def variant(self) -> bool:  # type: ignore[override]
+        return self.is_writable
+
     def probe(self) -> Availability:
         if not is_installed("docker"):
             return absent("not installed", "apt-get install docker.io")
@@ -178,6 +182,10 @@ class Podman(Engine):
     packages: ClassVar[tuple[str, ...]] = ("podman", "runc", "skopeo", "uidmap")
     engine: ClassVar[tuple[str, ...]] = ("podman", "--runtime=runc")
     store = "containers-storage:localhost/"
+
+    @property
+    def variant(self) -> bool:  # type: ignore[override]
+        return self.is_writable
 
     @property
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -226,6 +226,7 @@ class Step(Arm):
         mechanisms: what is on, in the order of `MECHANISMS`; the step is named after the last.
     """
 
+    variant = True
     name: str
     title: str
     mechanisms: tuple[str, ...]

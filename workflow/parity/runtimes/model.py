@@ -189,6 +189,8 @@ class Arm(ABC):
             has them.
         lasting: names of processes that the runtime keeps from one run to the next.
         limit: of the CPU time that a program has in it.
+        variant: whether it is something else than its runtime as a site offers it: a step of a
+            ladder, a layer or a network of its own, one mount alone.
         inherits_network: whether a container gets the network that its command is started in;
             not where a daemon starts it.
     """
@@ -210,6 +212,7 @@ class Arm(ABC):
     placement: str = ""
     lasting: tuple[str, ...] = ()
     limit: CpuLimit = NO_LIMIT
+    variant: ClassVar[bool] = False
     inherits_network: ClassVar[bool] = True
 
     @abstractmethod
@@ -225,6 +228,11 @@ class Arm(ABC):
         the runtime can. Environment, working directory and CPU binding are set by
         `inner` itself, equally for all arms. May write files into `launch.state`.
         """
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a runtime as a site offers it, with programs of the image."""
+        return not (self.is_native or self.variant) and self.link_set == OWN
 
     @property
     def unlimited(self) -> Arm:

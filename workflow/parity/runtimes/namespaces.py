@@ -88,6 +88,7 @@ class Bubblewrap(Arm):
 class Chroot(Arm):
     """The unpacked image by `chroot`: as root, or in a user namespace."""
 
+    variant = True
     name: str
     title: str
     runtime: str = "chroot"
@@ -138,6 +139,7 @@ class Mount(Arm):
         root_filesystem: `fuse` where a program serves the files.
     """
 
+    variant = True
     name: str
     title: str
     way: str

@@ -18,6 +18,7 @@ from parity.runtimes.model import PACKED, SPREAD, UNBOUND, Arm, Launch, Look
 class Native(Arm):
     """The program on the host itself."""
 
+    variant = True
     name: str
     title: str
     placement: str = ""

@@ -47,7 +47,7 @@ Texts = dict[str, int]  # the number of each text so far
 _OF_IMAGES = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
 _SAME = (
     "case", "metric", "arm", "planned", "blocks", "estimate", "low95", "high95", "low90",
-    "high90", "margin", "smallest_margin", "reason", "identity",
+    "high90", "margin", "smallest_margin", "identity",
 )  # fmt: skip
 _ENDS = ("estimate", "low95", "high95")
 
@@ -198,6 +198,7 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
             "runtime": row.arm if runtime == native else runtime,
             "against": row.reference,
             "verdict": formatting.ended_of(row),
+            "reason": formatting.of(view.plan, row).outcome,
             "unit": "ratio" if row.kind == "ratio" else row.unit,
             "p_value": _plain(row.p_equivalence),
             "is_control": row.control,

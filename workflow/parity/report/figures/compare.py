@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parity.analysis import conclusions, outcomes
+from parity.analysis import conclusions
 from parity.analysis.conclusions import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
 from parity.benchmarks.description import FigureSpec, Quantity
 from parity.core import wording
@@ -43,14 +43,9 @@ def columns(view: View, spec: FigureSpec) -> list[tuple[str, Quantity]]:
 
 
 def symbol(row: Any) -> str:
-    """The sign of an outcome, with the mark of a confounded one.
-
-    An interval within the margin has its own, where the control was not equivalent, say.
-    """
-    edge = 1 + (row.margin if row.kind == "ratio" else np.nan)
-    within = row.outcome == outcomes.INCONCLUSIVE and 1 / edge < row.low90 <= row.high90 < edge
-    sign = style.WITHIN if within else style.SYMBOLS[row.outcome]
-    return sign + style.CONFOUNDED * formatting.is_confounded(row)
+    """The sign of an answer, of what is the same as well, with the mark of what is confounded."""
+    signs = style.SYMBOLS | (style.SAME if formatting.is_same(row) else {})
+    return signs[row.answer] + style.CONFOUNDED * formatting.is_confounded(row)
 
 
 def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: str = "",

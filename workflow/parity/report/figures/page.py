@@ -31,9 +31,9 @@ FAR = 1e5  # from which a tick's label, told in full, would meet the one before
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LONG = 25  # letters from which an arm's name takes two lines
 SYMBOLS = (
-    "=  equivalent     ≠  different     ≈  within the margin, not concluded     ?  inconclusive\n"
-    "…  too few blocks     †  confounded     thick line: 90 % interval, thin: 95 %     "
-    "dots: blocks, those beyond the axis at its end"
+    "≤  cost bounded, up to 10 %     >  costs     <  saves     = ≧ ≦  the same within the margin\n"
+    "?  cannot tell     …  too few blocks     †  confounded     "
+    "thick line: 90 % interval, thin: 95 %     dots: blocks, those beyond the axis at its end"
 )
 
 

@@ -33,10 +33,17 @@ TWO_COLUMNS, ROW = 7.0, 0.175  # inches: a page, and what one arm takes
 BAND, EDGE, GREY = "#dadada", "#8a8a8a", "#555555"
 PUBLISHED = "#f6dfc6"  # ground of a published range
 SYMBOLS = {
-    outcomes.EQUIVALENT: "=", outcomes.DIFFERENT: "≠", outcomes.INCONCLUSIVE: "?",
-    outcomes.TOO_FEW_BLOCKS: "…", outcomes.REPORTED: "", outcomes.NOT_TESTED: "",
-}  # fmt: skip
-WITHIN, CONFOUNDED = "≈", "†"  # within the margin, and yet not concluded
+    outcomes.COSTS: ">",
+    outcomes.SAVES: "<",
+    outcomes.AT_MOST: "≤",
+    outcomes.CANNOT_TELL: "?",
+    outcomes.TOO_FEW_BLOCKS: "…",
+    outcomes.REPORTED: "",
+    outcomes.NOT_TESTED: "",
+}
+# The same within the margin, too.
+SAME = {outcomes.AT_MOST: "=", outcomes.COSTS: "≧", outcomes.SAVES: "≦"}
+CONFOUNDED = "†"
 
 
 @dataclass(frozen=True)

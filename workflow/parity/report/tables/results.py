@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import conclusions, outcomes
-from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, PAIRED
+from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, RANKS
 from parity.benchmarks.description import FigureSpec, Form
 from parity.core import wording
 from parity.core.wording import capital, listed, span
-from parity.report import formatting, series
+from parity.report import answer, formatting, series
 from parity.report.figures.specs import quantity, spelt
 from parity.report.formatting import Row
 from parity.report.tables.table import Table
@@ -20,7 +20,7 @@ from parity.report.view import STAGES, ComparedRow, View, rows_of
 
 EFFECTS = {"level": "factor, in the arm", "level-overall": "factor, both sides",
            "arm-overall": "arm, both levels", "interaction": "interaction"}  # fmt: skip
-OTHERS = tuple(method for method in METHODS if method != PAIRED)
+OTHERS = tuple(method for method in METHODS if method != RANKS)
 Rows = Sequence[ComparedRow]
 
 
@@ -121,13 +121,13 @@ def _answer(view: View, title: str, of: Rows, pairs: Rows) -> tuple[str, ...]:
     margins = listed(map(wording.margin, sorted({row.margin for row in of})))
     control = _span(view, pairs)
     if len(pairs) == 1:
-        control = formatting.estimate(pairs[0]) + f", {pairs[0].outcome}" * is_ratio
+        same = ", the same" * (is_ratio and formatting.is_same(pairs[0]))
+        control = formatting.estimate(pairs[0]) + same
     elif pairs and is_ratio:
-        good = sum(row.outcome == outcomes.EQUIVALENT for row in pairs)
-        control = f"equivalent in {good} of {len(pairs)}"
+        control = f"the same in {sum(map(formatting.is_same, pairs))} of {len(pairs)}"
     return (
         title, margins if is_ratio else "–", span([row.blocks for row in of]),
-        f"{len(of)}", *(map(str, formatting.tallied(of).values()) if is_ratio else "––––"),
+        f"{len(of)}", *(map(str, answer.tallied(of).values()) if is_ratio else "–––––"),
         _span(view, of), control,
     )  # fmt: skip
 
@@ -185,20 +185,19 @@ def _measured(view: View, spec: FigureSpec) -> Iterator[tuple[str, Rows]]:
 
 
 def sensitivity(view: View) -> Table:
-    """The ratios that end otherwise by at least one method, before any gate."""
+    """The ratios that end otherwise by another method, before any gate."""
     cells = []
     for by_method in methods(view):
-        paired = by_method[PAIRED]
-        if not any(differs(by_method[method], paired) for method in OTHERS):
+        own = by_method[RANKS]
+        if not any(differs(by_method[method], own) for method in OTHERS):
             continue
-        label = quantity(paired.case, paired.metric, "", view.plan.definitions).label
+        label = quantity(own.case, own.metric, "", view.plan.definitions).label
         ended = []
         for row in (by_method[method] for method in METHODS):
-            told = row is paired or differs(row, paired)
-            known = formatting.ended_of(row) if told else "same"
+            known = _ended(row) if row is own or differs(row, own) else "same"
             ended.append(str(row.note) if row.outcome == NO_ESTIMATE else known)
-        subject = formatting.subject(view.plan, paired.case, label)
-        cells.append((subject, formatting.arm_title(view.plan, paired.arm), *ended))
+        subject = formatting.subject(view.plan, own.case, label)
+        cells.append((subject, formatting.arm_title(view.plan, own.arm), *ended))
     return Table("sensitivity", cells, dict.fromkeys(METHODS, "L{1.6cm}"))
 
 
@@ -211,10 +210,15 @@ def methods(view: View) -> list[dict[str, Any]]:
     return [found[key] for key in keys if key in found]
 
 
-def differs(row: Any, paired: Any) -> bool:
-    """Whether another method ends otherwise than the paired estimate; one without any does not."""
-    unknown = NO_ESTIMATE in (row.outcome, paired.outcome)
-    return not unknown and formatting.ended_of(row) != formatting.ended_of(paired)
+def differs(row: Any, own: Any) -> bool:
+    """Whether another method ends otherwise than the comparison; one without any does not."""
+    return NO_ESTIMATE not in (row.outcome, own.outcome) and _ended(row) != _ended(own)
+
+
+def _ended(row: Any) -> str:
+    if row.outcome != outcomes.DIFFERENT:
+        return str(row.outcome)
+    return "costs more" if row.estimate > 1 else "costs less"
 
 
 def dispersion(view: View) -> Table:

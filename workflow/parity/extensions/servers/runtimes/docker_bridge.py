@@ -34,6 +34,7 @@ class DockerBridge(Docker):
     """
 
     published: bool = True
+    variant = True
     packages = (*Docker.packages, "iptables")
     carriers: ClassVar[tuple[str, ...]] = ("docker-proxy",)
 

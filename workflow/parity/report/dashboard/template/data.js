@@ -82,11 +82,11 @@ function valueOf(run, metric) {
   return value == null ? null : value * quantityOf(run, metric).factor;
 }
 
-// The arms that a cell's arm is compared with: a ratio to the reference is one to all its natives.
+// The arms that a cell's arm is compared with: of the reference, each of its natives.
 function basesOf(cell, caseName) {
   if (!cell.against) return [];
   const natives = archiveOf(cell).natives[`${caseName}/${cell.metric}`] ?? [];
-  const isToAll = cell.isByRatio && cell.against === natives[0] && !natives.includes(cell.arm);
+  const isToAll = cell.against === natives[0] && !natives.includes(cell.arm);
   return isToAll ? natives : [cell.against];
 }
 
@@ -95,8 +95,7 @@ function geometricMean(values) {
 }
 
 // One row per block of a case of a cell. Its `ends` are the last attempts of the cell's arm and of
-// its bases. A block counts if the first two of them do; a further native that does not count
-// there is left out of the mean, as in the analysis.
+// its bases, and a block counts if they all do.
 function pairsOf(cell, caseName) {
   const { blockOf } = archiveOf(cell);
   const sides = [cell.arm, ...basesOf(cell, caseName)];
@@ -111,13 +110,15 @@ function pairsOf(cell, caseName) {
         return { arm, run, value, counts: Boolean(run?.counts && value != null) };
       });
       const [own, ...bases] = ends;
-      const counts = own.counts && (!bases.length || bases[0].counts);
+      const counts = ends.every((each) => each.counts);
       const compared = counts && bases.length > 0;
-      const base = geometricMean(bases.filter((each) => each.counts && each.value > 0).map((each) => each.value));
+      const values = bases.map((each) => each.value);
+      const isRatio = compared && Math.min(own.value, ...values) > 0;
+      const base = isRatio ? geometricMean(values) : null;
       return {
         block: blockOf.get(block), ends, counts,
-        ratio: compared && own.value > 0 && bases[0].value > 0 ? (inverse ? base / own.value : own.value / base) : null,
-        difference: compared ? own.value - bases[0].value : null,
+        ratio: isRatio ? (inverse ? base / own.value : own.value / base) : null,
+        difference: compared ? own.value - values.reduce((sum, value) => sum + value, 0) / values.length : null,
       };
     });
 }
