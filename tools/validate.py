@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import StrictUndefined, Template
-from planted_truth.promises import CONFIDENCE
+from planted_truth.comparisons import COMPARED
+from planted_truth.promises import CONFIDENCE, Observed
 from planted_truth.scenarios import scenarios
 from planted_truth.trials import NO, SHOWN, TOO_FEW, YES, Result, Scenario, validate
 
@@ -33,7 +34,7 @@ SEED = 20_260_101
 MEMORY = Path("/dev/shm")
 # Of each column how wide it is on a terminal.
 WIDTHS = {"scenario": 20, "planted": 34, "measured": 47, "promised": 14, "replicates": 10,
-          "observed": 24, "holds": 7}  # fmt: skip
+          "observed": 24, "before": 24, "holds": 7}  # fmt: skip
 # Enough for any table, and the same on machines whose last bits differ.
 DIGITS = 6
 _NOT_HOLDING = {NO: "refuted", TOO_FEW: "open, of too few replicates"}
@@ -53,18 +54,27 @@ def row(result: Result) -> dict[str, Any]:
     return {
         "scenario": result.scenario, "planted": measure.planted, "measured": measure.measured,
         "promised": measure.promise.text, "replicates": observed.replicates,
-        **{key: round(getattr(observed, key), DIGITS) for key in ("value", "low", "high")},
-        "holds": result.holds,
+        **_rounded(observed), "holds": result.holds,
+        "before": _rounded(result.before) if result.before else None,
     }  # fmt: skip
+
+
+def _rounded(observed: Observed) -> dict[str, float]:
+    return {key: round(getattr(observed, key), DIGITS) for key in ("value", "low", "high")}
 
 
 def shown(result: Mapping[str, Any]) -> dict[str, Any]:
     """A row with what was observed in words: in per cent, small shares with two digits more."""
+    before = result.get("before")
+    return {**result, "observed": _text(result), "before": _text(before) if before else ""}
+
+
+def _text(observed: Mapping[str, Any]) -> str:
     value, low, high = (
         "0" if not share else f"{100 * share:.3f}" if abs(share) < 0.01 else f"{100 * share:.1f}"
-        for share in (result["value"], result["low"], result["high"])
+        for share in (observed["value"], observed["low"], observed["high"])
     )
-    return {**result, "observed": f"{value} [{low}, {high}] %"}
+    return f"{value} [{low}, {high}] %"
 
 
 def render(found: Mapping[str, Any]) -> str:
@@ -79,10 +89,15 @@ def render(found: Mapping[str, Any]) -> str:
         design = each["scenario"], each["blocks"], margin, each["planted"]
         designs[each["part"]].append(design)
     rows = [shown(each) for each in found["results"]]
+    columns = {
+        part: tuple(name for name in WIDTHS if name != "before" or part == COMPARED)
+        for part in designs
+    }
     for each in rows:
-        results[parts[each["scenario"]]].append(tuple(str(each[column]) for column in WIDTHS))
+        part = parts[each["scenario"]]
+        results[part].append(tuple(str(each[column]) for column in columns[part]))
     text: str = template.render(
-        seed=found["seed"], confidence=round(100 * CONFIDENCE), columns=tuple(WIDTHS),
+        seed=found["seed"], confidence=round(100 * CONFIDENCE), columns=columns,
         designs=designs, results=results, promised=sum(each["holds"] != SHOWN for each in rows),
         open=[(_NOT_HOLDING[e["holds"]], e) for e in rows if e["holds"] in _NOT_HOLDING],
     )  # fmt: skip
@@ -116,9 +131,9 @@ def main() -> int:
     parser.add_argument("--effort", type=float, default=1.0, help="part of the replicates")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--only", help="name of one scenario")
+    parser.add_argument("--only", help="name of one scenario, or of a part of the report")
     options, begun = parser.parse_args(), time.monotonic()
-    chosen = [each for each in scenarios() if options.only in (None, each.name)]
+    chosen = [each for each in scenarios() if options.only in (None, each.name, each.part)]
     if os.access(MEMORY, os.W_OK):
         tempfile.tempdir = str(MEMORY)
     results = []

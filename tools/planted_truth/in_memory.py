@@ -143,7 +143,7 @@ class Chance(Document, frozen=True):
     Attributes:
         run: standard deviation from run to run.
         block: standard deviation of what all runs of a block have in common.
-        law: `normal`, `t3` or `t5`.
+        law: `normal`, `t3`, `t5` or `skewed`, which is exponential.
         times: by arm, how many times the usual its runs deviate.
         spikes: by arm, the share of its runs that something disturbs, and by how much.
         by_node: standard deviation of what an arm costs more on one node than on another; the
@@ -191,6 +191,8 @@ class Chance(Document, frozen=True):
         return logs
 
     def _law(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        if self.law == "skewed":
+            return random.standard_exponential(shape) - 1
         if self.law not in _FREEDOM:
             return random.standard_normal(shape)
         freedom = _FREEDOM[self.law]

@@ -1,4 +1,4 @@
-"""Studies with looks: measured in stages, each look stopping what is decided or never will be.
+"""Studies with looks: measured in stages, each look stopping what is decided.
 
 The numbers are planted in the tables of the records. At each look the real analysis sees the
 blocks so far, and what it stops has no numbers in the blocks after it, as the runner would leave
@@ -22,7 +22,7 @@ from parity.analysis.dataset import Dataset
 from parity.analysis.looks import stops
 from parity.analysis.outcomes import DIFFERENT, EQUIVALENT
 from parity.core.documents import Document
-from parity.plan.looks import HOPELESS, Stop
+from parity.plan.looks import Stop
 from planted_truth import in_memory, promises
 from planted_truth.in_memory import Chance, Layout
 from planted_truth.promises import Measure, Trials, cost, covered, frequency
@@ -42,7 +42,7 @@ HAPPENED: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     ),
     "ever called the same": lambda at: at["ever_equivalent"],
     "ever called different": lambda at: at["ever_different"],
-    "given up": lambda at: at["stopped"] == HOPELESS,
+    "run in every block": lambda at: at["stopped"] == "",
     "once": lambda at: at["once"] == EQUIVALENT,
 }
 
@@ -66,7 +66,7 @@ def walked(layout: Layout, values: np.ndarray) -> pd.DataFrame:
         table = concluded(dataset)
         at_looks.append(table.set_index(["case", "arm"])["outcome"])
         compared = conclusions.of_table(table)
-        for stop in stops(dataset.plan, compared, stopped.values(), layout.looks[-1]):
+        for stop in stops(dataset.plan, compared, stopped.values()):
             stopped[stop.case, stop.arm] = stop
             place = slice(look, None), cases.index(stop.case), arms.index(stop.arm)
             # What was stopped before has its reason already, from its own look on.

@@ -122,12 +122,17 @@ class Trials:
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that is counted over the replicates: the truth and it in words, and how."""
+    """Something that is counted over the replicates: the truth and it in words, and how.
+
+    Attributes:
+        before: the same by the rule before, of which nothing is promised.
+    """
 
     planted: str
     measured: str
     promise: Promise
     observe: Callable[[Trials], Observed]
+    before: Callable[[Trials], Observed] | None = None
 
 
 def cost(ratio: float) -> str:
@@ -162,8 +167,11 @@ def covered(arm: str, ratio: float) -> Measure:
     """How often the 95 % interval holds the planted ratio, of which it promises 95 %."""
 
     def is_inside(trials: Trials) -> pd.Series:
-        rows = trials.compared(arm).dropna(subset=["low95"])
-        return rows["planted"].between(rows["low95"], rows["high95"])
+        rows = trials.compared(arm)
+        # So few nodes or sessions that differ leave no interval.
+        rows = rows[np.isfinite(rows["low95"].to_numpy(float, na_value=np.nan))]
+        inside: pd.Series = rows["planted"].between(rows["low95"], rows["high95"])
+        return inside
 
     promise = at_least(0.95, slack=0.03)
     return frequency(cost(ratio), "95 % interval holds the truth", promise, is_inside)

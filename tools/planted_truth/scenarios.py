@@ -12,6 +12,7 @@ import pandas as pd
 
 from parity.core.documents import Document
 from planted_truth import promises
+from planted_truth.comparisons import comparisons
 from planted_truth.looks import sequential
 from planted_truth.promises import LEVEL, Measure, Trials
 from planted_truth.sketches import sketches
@@ -131,7 +132,7 @@ def scenarios() -> list[Scenario]:
     """All of them, in the order of the report."""
     from_logs = [entry.scenario() for entry in log_scenarios().values()]
     in_memory = [sketch.scenario() for sketch in sketches()]
-    return [*from_logs, *in_memory, *drifts(), *sequential()]
+    return [*from_logs, *in_memory, *comparisons(), *drifts(), *sequential()]
 
 
 def log_scenarios() -> dict[str, LogScenario]:

@@ -35,11 +35,12 @@ YES, NO, TOO_FEW, SHOWN = "yes", "NO", "too few", "–"
 
 @dataclass(frozen=True)
 class Result:
-    """One line of the report, of the scenario of that name."""
+    """One line of the report, of the scenario of that name; and what the rule before gave."""
 
     scenario: str
     measure: Measure
     observed: Observed
+    before: Observed | None = None
 
     @property
     def holds(self) -> str:
@@ -57,7 +58,7 @@ class Scenario:
 
     Attributes:
         name: its name, which is part of its seed.
-        part: of the report: `logs`, `rules`, `hazards` or `looks`.
+        part: of the report: `logs`, `rules`, `comparisons`, `hazards` or `looks`.
         about: what is planted, in words.
         blocks: of each study.
         margin: of what is claimed; None if that has none.
@@ -90,7 +91,8 @@ def validate(
     for scenario in scenarios:
         trials = make_trials(scenario, seed, effort, workers)
         for measure in scenario.measures:
-            yield Result(scenario.name, measure, measure.observe(trials))
+            before = measure.before and measure.before(trials)
+            yield Result(scenario.name, measure, measure.observe(trials), before)
 
 
 def _set_signals() -> None:
@@ -189,14 +191,28 @@ def collect(planted: Planted, folder: Path) -> None:
 
 def miscounted(outcome: Outcome) -> int:
     """How many planned runs the ledger does not show exactly once, at their stage and reason."""
-    planted, expected = outcome.planted, dict(outcome.planted.endings)
-    for block in planted.plan.blocks:
-        # A valid run is analysed if its pair is valid, too.
-        valid = [run for run in block.runs if expected[block.name, run.name][0] == "valid"]
-        for run in valid:
-            arms = {other.arm for other in valid if other.case == run.case}
-            is_paired = planted.plan.reference in arms and len(arms) > 1
-            expected[block.name, run.name] = ("analysed", "") if is_paired else ("valid", "no-pair")
+    plan, expected = outcome.planted.plan, dict(outcome.planted.endings)
+    runs = [(block.name, run) for block in plan.blocks for run in block.runs]
+    valid = {
+        (block, run.case, run.arm) for block, run in runs if expected[block, run.name][0] == "valid"
+    }
+
+    def is_compared(block: str, case: str, arm: str) -> bool:
+        # With each native that it shares a block with; of the reference, one arm has to be.
+        if arm == plan.reference:
+            return any(is_compared(block, case, other) for other in plan.arms if other != arm)
+        natives = [
+            native for native in plan.aa_pair if native != arm
+            and any({(each.name, case, arm), (each.name, case, native)} <= valid
+                    for each in plan.blocks)
+        ]  # fmt: skip
+        held = {(block, case, each) for each in (arm, *natives)}
+        return bool(natives) and held <= valid
+
+    for block, run in runs:
+        if (block, run.case, run.arm) in valid:
+            is_paired = is_compared(block, run.case, run.arm)
+            expected[block, run.name] = ("analysed", "") if is_paired else ("valid", "no-pair")
     stages = outcome.stages[["block", "run", "stage", "reason"]]
     shown = set(stages.itertuples(index=False, name=None))
     wrong = [run for run, ending in expected.items() if (*run, *ending) not in shown]

@@ -99,7 +99,7 @@ def test_a_planted_ratio_is_found_by_each_clock() -> None:
     own, outer = harness.ratios(planted)
     assert own.ratio == pytest.approx(math.exp(0.02))
     assert outer.ratio == pytest.approx(1.01 * math.exp(0.02))
-    assert own.low95 < own.low90 < own.ratio < own.high90 < own.high95
+    assert own.low95 <= own.low90 < own.ratio < own.high90 <= own.high95
 
 
 def test_one_pair_has_no_interval() -> None:
