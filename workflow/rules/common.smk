@@ -84,13 +84,14 @@ CHOSEN = LIVE if config["data"] == "live" else ARCHIVE
 ARCHIVED = {ARCHIVE, *map(os.path.dirname, ARCHIVED_PLANS)}
 DRAWN = [LIVE] if CHOSEN == LIVE else sorted(ARCHIVED)
 
-# Claims of a user or a site, by the name of their file.
-OWN_CLAIMS = {Path(path).stem: configured(path) for path in config.get("claims", [])}
-if len(OWN_CLAIMS) < len(config.get("claims", [])) or "claims" in OWN_CLAIMS:
+# Claims of a user or a site, and our findings, by the name of their file.
+OWN_FILES = [*config.get("claims", []), "config/findings.yaml"]
+OWN_CLAIMS = {Path(path).stem: configured(path) for path in OWN_FILES}
+if len(OWN_CLAIMS) < len(OWN_FILES) or "claims" in OWN_CLAIMS:
     raise WorkflowError(
-        "parity: two files of claims have the same name, or one that of the published ones\n"
+        "parity: two files of claims have the same name, or one that of ours\n"
         "  where:   config/config.yaml: claims\n"
-        "  to do:   give each a name of its own, which is not claims.yaml"
+        "  to do:   give each a name of its own, neither claims.yaml nor findings.yaml"
     )
 
 
