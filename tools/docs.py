@@ -56,14 +56,10 @@ FAULTS_SEEN = ROOT / "results/faults"
 FAULT_TEXT = Path(__file__).with_name("faults.md")
 # Column, key of a row. What is not a number is quoted as it was said.
 FAULT_COLUMNS = {
-    "fault": "fault",
-    "what one sees": "seen",
-    "interrupted": "interrupted",
-    "made anew": "made anew",
-    "runs of the second start": "second start",
-    "lost": "lost",
+    "fault": "fault", "what one sees": "seen", "interrupted": "interrupted",
+    "made anew": "made anew", "runs of the second start": "second start", "lost": "lost",
     "doubled": "doubled",
-}
+}  # fmt: skip
 UNBOUNDED = 1e9
 FOUND_HEAD = ("system", "kind", "campaigns", "ratios", "at most 1 %", "2 %", "5 %", "10 %",
               "cost something", "save something", "cannot tell", "the same")  # fmt: skip

@@ -20,12 +20,8 @@ from parity.software.images import write_images
 # A study whose image has what any test's study needs: every Debian package and every format.
 # What is compiled from our own sources takes a compiler, which takes its time.
 EVERYTHING: dict[str, Any] = {
-    "study": "everything",
-    "title": "The image of all tests",
-    "reproduces": "none",
-    "seed": 7,
-    "reference": "native-a",
-    "aa_pair": ["native-a", "native-b"],
+    "study": "everything", "title": "The image of all tests", "reproduces": "none", "seed": 7,
+    "reference": "native-a", "aa_pair": ["native-a", "native-b"],
     "arms": [name for name, arm in arms().items() if not arm.does_more],
     "benchmarks": {
         name: {"margin_percent": 5, "factors": {k: list(v) for k, v in each.factors.items()}}
@@ -34,7 +30,7 @@ EVERYTHING: dict[str, Any] = {
         if each.packages and not each.sources
     },
     "scales": {"tiny": {"blocks": 1}},
-}
+}  # fmt: skip
 # What such a test holds is the ledger and the words, not the numbers.
 NEVER_WAIT = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
 

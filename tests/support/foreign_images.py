@@ -69,17 +69,11 @@ def study(image: Path | str, arms: list[str]) -> dict[str, Any]:
     """A study of that program in a foreign image, whose reference is a chroot."""
     pair = ["chroot-a", "chroot-b"]
     return {
-        "study": "foreign",
-        "title": "An image of one's own",
-        "reproduces": "none",
-        "seed": 7,
-        "image": {"from": str(image)},
-        "reference": "chroot-a",
-        "aa_pair": pair,
-        "arms": pair + arms,
-        "benchmarks": {"solver": {"margin_percent": 25}},
+        "study": "foreign", "title": "An image of one's own", "reproduces": "none", "seed": 7,
+        "image": {"from": str(image)}, "reference": "chroot-a", "aa_pair": pair,
+        "arms": pair + arms, "benchmarks": {"solver": {"margin_percent": 25}},
         "scales": {"tiny": {"blocks": 2}},
-    }
+    }  # fmt: skip
 
 
 def solver(folder: Path) -> Path:

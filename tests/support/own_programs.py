@@ -81,16 +81,8 @@ def linked(folder: Path) -> dict[str, Any]:
     answer = "int answer() { return 42; }"
     asks = "int answer(); int main() { return answer() != 42; }"
     make_library = [
-        "gcc",
-        "-shared",
-        "-fPIC",
-        "-Wl,-soname,libmine.so",
-        "-o",
-        library,
-        "-x",
-        "c",
-        "-",
-    ]
+        "gcc", "-shared", "-fPIC", "-Wl,-soname,libmine.so", "-o", library, "-x", "c", "-",
+    ]  # fmt: skip
     make_program = ["gcc", "-o", program, "-x", "c", "-", "-x", "none", library]
     subprocess.run(make_library, input=answer, text=True, check=True)
     subprocess.run([*make_program, f"-Wl,-rpath,{folder}"], input=asks, text=True, check=True)

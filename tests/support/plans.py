@@ -37,14 +37,9 @@ _END = {"ended": "2026-01-01T10:02:00.000+00:00", "busy_fraction": 0.0, "node": 
 
 
 _STUDY = {
-    "study": "mine",
-    "title": "Mine",
-    "reproduces": "none",
-    "seed": 1,
-    "reference": "native-a",
-    "aa_pair": ["native-a", "native-b"],
-    "scales": {"tiny": {"blocks": 2}},
-}
+    "study": "mine", "title": "Mine", "reproduces": "none", "seed": 1, "reference": "native-a",
+    "aa_pair": ["native-a", "native-b"], "scales": {"tiny": {"blocks": 2}},
+}  # fmt: skip
 
 
 def study_of(folder: Path, **content: Any) -> Study:

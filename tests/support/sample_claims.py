@@ -28,30 +28,20 @@ def evidence(view: View, claim: str, test: int, case: str, metric: str) -> list[
     control = rows[view.plan.double]
     return [
         {
-            "claim": claim,
-            "test": test,
-            "rule": "equivalence",
-            "case": case,
-            "metric": metric,
-            "arm": arm,
-            "against": row.reference,
+            "claim": claim, "test": test, "rule": "equivalence", "case": case, "metric": metric,
+            "arm": arm, "against": row.reference,
             "verdict": _OUTCOMES.get(row.outcome, "inconclusive"),
             "reason": f"The ratio is {row.estimate:.4f}.",
             **{key: getattr(row, key) for key in ("blocks", "estimate", "low95", "high95")},
             **{key: getattr(row, key) for key in ("low90", "high90", "margin", "smallest_margin")},
-            "unit": "ratio" if row.kind == "ratio" else row.unit,
-            "p_value": row.p_equivalence,
-            "control": control.outcome,
-            "control_estimate": control.estimate,
-            "control_low95": control.low95,
-            "control_high95": control.high95,
-            "identity": row.identity,
-            "coverage": "",
-            "dataset": view.dataset.name,
+            "unit": "ratio" if row.kind == "ratio" else row.unit, "p_value": row.p_equivalence,
+            "control": control.outcome, "control_estimate": control.estimate,
+            "control_low95": control.low95, "control_high95": control.high95,
+            "identity": row.identity, "coverage": "", "dataset": view.dataset.name,
         }
         for arm, row in rows.items()
         if arm != view.plan.double
-    ]
+    ]  # fmt: skip
 
 
 def verdict(position: int, claim: str, verdict: str, cells: list[dict], **changes: Any) -> dict:
@@ -59,32 +49,19 @@ def verdict(position: int, claim: str, verdict: str, cells: list[dict], **change
     numbers = ("estimate", "low95", "high95", "unit", "margin", "smallest_margin", "p_value")
     last = cells[0] if cells else dict.fromkeys(numbers, None) | {"unit": "", "control": "none"}
     return {
-        "position": position,
-        "register": "claims",
-        "claim": claim,
-        "study": "first2019",
+        "position": position, "register": "claims", "claim": claim, "study": "first2019",
         "kind": "equivalence",
         "statement": f"The program of claim {claim} takes as long inside a container as outside.",
-        "where": "Section 4, Fig. 1",
-        "published": "medians 129.3 to 129.4 s",
-        "scale": "vm",
-        "capability": "full",
-        "verdict": verdict,
+        "where": "Section 4, Fig. 1", "published": "medians 129.3 to 129.4 s", "scale": "vm",
+        "capability": "full", "verdict": verdict,
         "reason": f"This is why claim {claim} is {verdict.replace('-', ' ')}.",
         **{key: last[key] for key in numbers},
-        "blocks": min((cell["blocks"] for cell in cells), default=0),
-        "cells": len(cells),
-        "control": last["control"],
-        "p_adjusted": None,
-        "proxy": "",
-        "registration": "after-data",
-        "fingerprint": "f" * 64,
-        "plan_sha256": "a" * 64,
-        "coverage": "",
-        "judged": "archive/sample",
-        "dataset": cells[0]["dataset"] if cells else "",
+        "blocks": min((cell["blocks"] for cell in cells), default=0), "cells": len(cells),
+        "control": last["control"], "p_adjusted": None, "proxy": "", "registration": "after-data",
+        "fingerprint": "f" * 64, "plan_sha256": "a" * 64, "coverage": "",
+        "judged": "archive/sample", "dataset": cells[0]["dataset"] if cells else "",
         "datasets": cells[0]["dataset"] if cells else "",
-    } | changes
+    } | changes  # fmt: skip
 
 
 def judgement(view: View) -> Judgement:

@@ -52,14 +52,7 @@ PLACES = {
 Effects = Mapping[tuple[str, str], float]
 
 
-def _plan(
-    campaign: str,
-    names: Iterable[str],
-    blocks: int,
-    arms: Mapping[str, str],
-    parameters: Mapping[str, Mapping[str, Any]],
-    **content: Any,
-) -> Plan:
+def _plan(campaign, names, blocks, arms, parameters, **content) -> Plan:
     """A plan of these cases in these arms, in fixed order; their parameters by case."""
     cases = [
         {
@@ -97,9 +90,7 @@ def plan(blocks: int = 3, arms: Iterable[str] = tuple(RUNTIMES)) -> Plan:
 
 
 def scaling_plan(
-    blocks: int = 3,
-    arms: Iterable[str] = tuple(RUNTIMES),
-    node_counts: tuple[int, ...] = (1, 2, 4),
+    blocks: int = 3, arms: Iterable[str] = tuple(RUNTIMES), node_counts: tuple[int, ...] = (1, 2, 4)
 ) -> Plan:
     """A plan over several nodes: each block holds the cases of one number of nodes.
 
@@ -153,37 +144,16 @@ def run_row(plan: Plan, block: Block, run: Run, **changes: Any) -> dict[str, Any
     """A row of the runs table for a valid run, with any column changed."""
     native = run.arm.startswith("native")
     row = {
-        "campaign": plan.campaign,
-        "block": block.name,
-        "block_number": block.number,
-        "run": run.name,
-        "attempt": 1,
-        "position": 1,
-        "session": 1,
-        "benchmark": ALL_CASES[run.case][0],
-        "case": run.case,
-        "arm": run.arm,
-        "runtime": plan.arm_runtimes[run.arm],
-        "parameters": "{}",
-        "final": True,
-        "stage": "valid",
-        "reason": "",
-        "detail": "",
-        "exit_code": 0,
-        "started": "2026-01-01T00:00:00Z",
-        "wall_seconds": 1.0,
-        "user_seconds": 1.0,
-        "system_seconds": 0.0,
-        "steal_fraction": 0.0,
-        "load_before": 0.1,
-        "command": "[]",
-        "environment_sha256": "e" * 64,
-        "evidence": "{}",
-        "image_digest": "" if native else "sha256:" + "d" * 64,
-        "binary_sha256": "b" * 64,
-        "closure_sha256": "c" * 64,
-        "stdout_sha256": "a" * 64,
-    }
+        "campaign": plan.campaign, "block": block.name, "block_number": block.number,
+        "run": run.name, "attempt": 1, "position": 1, "session": 1,
+        "benchmark": ALL_CASES[run.case][0], "case": run.case, "arm": run.arm,
+        "runtime": plan.arm_runtimes[run.arm], "parameters": "{}", "final": True, "stage": "valid",
+        "reason": "", "detail": "", "exit_code": 0, "started": "2026-01-01T00:00:00Z",
+        "wall_seconds": 1.0, "user_seconds": 1.0, "system_seconds": 0.0, "steal_fraction": 0.0,
+        "load_before": 0.1, "command": "[]", "environment_sha256": "e" * 64, "evidence": "{}",
+        "image_digest": "" if native else "sha256:" + "d" * 64, "binary_sha256": "b" * 64,
+        "closure_sha256": "c" * 64, "stdout_sha256": "a" * 64,
+    }  # fmt: skip
     assert not set(changes) - set(row), "unknown columns"
     return row | changes
 
@@ -199,15 +169,10 @@ def metric_rows(
         rows.append(
             {name: run[name] for name in key}
             | {
-                "metric": metric,
-                "value": value,
-                "unit": unit,
-                "better": better,
-                "clock": "internal",
-                "primary": primary,
-                "valid": valid,
+                "metric": metric, "value": value, "unit": unit, "better": better,
+                "clock": "internal", "primary": primary, "valid": valid,
             }
-        )
+        )  # fmt: skip
     return rows
 
 
@@ -269,10 +234,7 @@ def _value(run: Run, metric: str, noise: float, effect: float) -> float:
 
 
 def write(
-    folder: Path,
-    plan: Plan,
-    rows: Mapping[str, list[dict[str, Any]]],
-    scale_label: str = "vm",
+    folder: Path, plan: Plan, rows: Mapping[str, list[dict[str, Any]]], scale_label: str = "vm"
 ) -> Path:
     """Write plan.json, provenance and records; tables without rows are written empty."""
     (folder / "records").mkdir(parents=True, exist_ok=True)
@@ -309,13 +271,10 @@ def provenance(plan: Plan) -> dict[str, Any]:
     program = {"commit": "0" * 40, "changed": False, "package_sha256": "1" * 64,
                "lock_sha256": "2" * 64, "python": "3.11.0"}  # fmt: skip
     return {
-        "began": "2026-01-01T00:00:00.000+00:00",
-        "ended": "2026-01-01T01:30:00.000+00:00",
-        "blocks": len(plan.blocks),
-        "sessions": len(plan.blocks),
-        "programs": [program],
+        "began": "2026-01-01T00:00:00.000+00:00", "ended": "2026-01-01T01:30:00.000+00:00",
+        "blocks": len(plan.blocks), "sessions": len(plan.blocks), "programs": [program],
         "runtimes": {arm: ["version 1"] for arm in plan.arms},
-    }
+    }  # fmt: skip
 
 
 def block_rows(plan: Plan, scale_label: str) -> list[dict[str, Any]]:
@@ -338,17 +297,13 @@ def node_rows(plan: Plan) -> list[dict[str, Any]]:
     facts = {"cpu_model": "Synthetic CPU", "kernel": "6.0.0-synthetic", "config_hz": "250"}
     return [
         {
-            "campaign": plan.campaign,
-            "block": block.name,
-            "node": "synthetic",
-            "phase": phase,
-            "fact": fact,
-            "value": value,
+            "campaign": plan.campaign, "block": block.name, "node": "synthetic", "phase": phase,
+            "fact": fact, "value": value,
         }
         for block in plan.blocks
         for phase in ("before", "after")
         for fact, value in facts.items()
-    ]
+    ]  # fmt: skip
 
 
 def image_rows(plan: Plan) -> list[dict[str, Any]]:
@@ -358,15 +313,11 @@ def image_rows(plan: Plan) -> list[dict[str, Any]]:
     digest = {name: f"sha256:{number:064x}" for number, (name, _) in enumerate(chain, 1)}
     return [
         {
-            "campaign": plan.campaign,
-            "format": name,
-            "digest": "" if name == "sif" else digest[name],
-            "parent": parent,
-            "parent_digest": digest.get(parent, ""),
-            "bytes": None if name == "sif" else 10_000_000,
-            "seconds": None if name == "sif" else 1.5,
-            "tool": "" if name == "sif" else "tool 1.0",
+            "campaign": plan.campaign, "format": name,
+            "digest": "" if name == "sif" else digest[name], "parent": parent,
+            "parent_digest": digest.get(parent, ""), "bytes": None if name == "sif" else 10_000_000,
+            "seconds": None if name == "sif" else 1.5, "tool": "" if name == "sif" else "tool 1.0",
             "reason": "apptainer: not installed" if name == "sif" else "",
         }
         for name, parent in chain
-    ]
+    ]  # fmt: skip

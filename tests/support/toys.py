@@ -94,13 +94,9 @@ BENCHMARK = ToyCopy()
 '''
 
 STUDY: dict[str, Any] = {
-    "study": "toys",
-    "title": "A toy in a toy",
-    "reproduces": "none",
-    "seed": 7,
-    "reference": "native-a",
-    "aa_pair": ["native-a", "native-b"],
+    "study": "toys", "title": "A toy in a toy", "reproduces": "none", "seed": 7,
+    "reference": "native-a", "aa_pair": ["native-a", "native-b"],
     "arms": ["native-a", "native-b", "toy"],
     "benchmarks": {"toy-copy": {"margin_percent": 25, "factors": {"piece": ["small", "large"]}}},
     "scales": {"tiny": {"blocks": 4}},
-}
+}  # fmt: skip

@@ -23,11 +23,8 @@ def trace(
 ) -> bytes:
     """A trace as the program writes it; of entries (start, length) in ns."""
     start: dict[str, Any] = {
-        "magic": b"\x89selfish",
-        "version": VERSION,
-        "mode": MODES.index(mode) + 1,
-        "hz": 2.6e9,
-    }
+        "magic": b"\x89selfish", "version": VERSION, "mode": MODES.index(mode) + 1, "hz": 2.6e9,
+    }  # fmt: skip
     start |= {"minimum_ns": minimum, "threshold_ns": threshold, "quantum": 1_000_000}
     start |= {"quota_us": -1, "period_us": 100_000, "periods": 0, "throttled": 0}
     start |= {"burst_us": 0, "shares": 1024, "weight": 0, "cpus": 1}

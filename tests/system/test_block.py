@@ -29,7 +29,7 @@ from parity.measure.documents import BLOCK
 from parity.measure.node_check import arm_state, make_ready
 from parity.measure.places import WORK, make_places, new_attempt, processes_in
 from parity.plan.looks import batches_of
-from parity.plan.plan import Case, Plan, write_plan
+from parity.plan.plan import Case, write_plan
 from parity.plan.system import System, load_system
 from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block
@@ -52,9 +52,7 @@ def _case(name="sysbench", timeout=60, **parameters) -> Case:
     return case_of(name, SHORT | parameters, timeout=timeout)
 
 
-def _run(
-    plan: Plan, folder: Path, system: System = ANYWHERE, images=NO_IMAGES, expected=None
-) -> dict:
+def _run(plan, folder, system=ANYWHERE, images=NO_IMAGES, expected=None) -> dict:
     run_block(plan, plan.blocks[0].name, images, expected or {}, system, folder)
     return parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
 
@@ -82,9 +80,7 @@ def test_a_second_call_runs_nothing_again(tmp_path: Path) -> None:
     assert Counter(row["stage"] for row in tables["runs"]) == {"valid": 2}
 
 
-def test_a_campaign_begun_on_another_system_is_refused_before_anything_is_measured(
-    tmp_path: Path,
-) -> None:
+def test_a_campaign_begun_on_another_system_is_refused_before_anything_is_measured(tmp_path: Path):
     plan = trial(_case(), attempts=2, blocks=2)
     first, second = (tmp_path / block.name for block in plan.blocks)
     run_block(plan, first.name, NO_IMAGES, {}, ANYWHERE, first)

@@ -190,10 +190,7 @@ def test_addresses_that_are_somebody_s_are_refused():
         try:
             output_of(["ip", "address", "add", "10.213.1.7/24", "dev", "parity-other"])
             output_of(["ip", "link", "set", "parity-other", "up"])
-            with (
-                pytest.raises(NotStarted, match="by parity-other"),
-                client_link(0),
-            ):
+            with pytest.raises(NotStarted, match="by parity-other"), client_link(0):
                 pytest.fail("it was made")
         finally:
             output_of(["ip", "link", "delete", "parity-other"])

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import foreign_images
@@ -30,15 +29,9 @@ PARENTS = {
 
 @pytest.mark.parametrize(
     "make",
-    [
-        foreign_images.empty_image,
-        foreign_images.alpine_like_image,
-        foreign_images.debian_image,
-    ],
+    [foreign_images.empty_image, foreign_images.alpine_like_image, foreign_images.debian_image],
 )
-def test_it_is_measured_in_every_runtime(
-    new_clone: Callable[[], Path], tmp_path: Path, make: Callable[[Path, Path], Path]
-) -> None:
+def test_it_is_measured_in_every_runtime(new_clone, tmp_path, make) -> None:
     image, clone = make(tmp_path, foreign_images.solver(tmp_path)), new_clone()
     before = manifest_digest(image)
     (clone / "workflow/parity/benchmarks/solver.py").write_text(foreign_images.BENCHMARK)

@@ -147,9 +147,7 @@ def test_an_input_that_changed_is_another_case(study: Path, programs: Path) -> N
     assert len(done) == 3 and len(planned) == 3 and planned.isdisjoint(done)
 
 
-def test_a_library_that_an_image_lacks_is_one_message_before_any_run(
-    new_clone: Callable[[], Path], images: dict, tmp_path: Path
-) -> None:
+def test_a_library_that_an_image_lacks_is_one_message_before_any_run(new_clone, images, tmp_path):
     """Alone the linked program is refused; beside another one it is a line and a row."""
     clone, study = new_clone(), own_programs.make(tmp_path)
     both = {"solver": study["benchmarks"]["solver"], "linked": own_programs.linked(tmp_path)}

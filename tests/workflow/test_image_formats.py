@@ -99,9 +99,7 @@ def test_every_shipped_study_is_held_to_its_formats() -> None:
 
 
 @pytest.mark.parametrize(("study", "scale"), SHIPPED)
-def test_a_shipped_study_makes_these_formats_and_no_other(
-    clone: Path, study: str, scale: str
-) -> None:
+def test_a_shipped_study_makes_these_formats_and_no_other(clone: Path, study: str, scale: str):
     said = _dry_run(clone, "images", f"study=config/studies/{study}.yaml", f"scale={scale}")
     made = _made(said)
     assert [path.stem for path in made] == SHIPPED[study, scale]
@@ -140,9 +138,7 @@ def test_only_a_study_with_own_sources_compiles_and_not_beside_spack_s(clone: Pa
     assert "cannot be compiled beside what Spack builds" in said
 
 
-def test_another_benchmark_on_the_host_changes_nothing(
-    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_benchmark_on_the_host_changes_nothing(clone, tmp_path, monkeypatch) -> None:
     """A benchmark's module is added and its package installed; then the study's is upgraded."""
     of_study, query = _study(clone, ["podman"]), tmp_path / "dpkg-query"
     said = '#!/bin/sh\nshift 2\nfor name; do printf "ii\\t$name\\t1.0\\n"; done\n'

@@ -45,9 +45,7 @@ def made(clone: Path) -> Path:
         ("envs/spack/repo/packages/netpipe/added.patch", "native", "hpcg", "native"),
     ],
 )
-def test_a_changed_or_added_file_is_seen(
-    made: Path, path: str, target: str, study: str, rule: str
-) -> None:
+def test_a_changed_or_added_file_is_seen(made: Path, path: str, target: str, study: str, rule: str):
     words = ["-n", target, "--rerun-triggers", "mtime", "--config"]
     words += [f"study=config/studies/{study}.yaml", "scale=smoke"]
     assert "Nothing to be done" in succeeded(made, *words)

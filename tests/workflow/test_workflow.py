@@ -78,9 +78,7 @@ def test_in_a_module_the_user_s_own_configuration_goes_first(clone: Path, tmp_pa
     assert f"{clone}/config/published/values.csv" in said
 
 
-def test_a_source_whose_files_are_not_beside_each_other_is_refused(
-    clone: Path, tmp_path: Path
-) -> None:
+def test_a_source_whose_files_are_not_beside_each_other_is_refused(clone: Path, tmp_path: Path):
     for words in (["init", "-q"], ["add", "Snakefile", "workflow"]):
         subprocess.run(["git", "-C", clone, *words], check=True)
     author = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
@@ -91,9 +89,7 @@ def test_a_source_whose_files_are_not_beside_each_other_is_refused(
     assert "is neither a folder nor a hosting service" in said
 
 
-def test_a_hosting_service_s_tag_is_deployed_with_all_its_files(
-    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hosting_service_s_tag_is_deployed_with_all_its_files(clone, tmp_path, monkeypatch):
     """As snakedeploy writes it; Snakemake's own bare clone of the tag is laid ready for it."""
     hosted = tmp_path / "cache/snakemake/snakemake/source-cache/snakemake-git-cache/github.com"
     bare, work = hosted / "owner/parity", tmp_path / "work"
@@ -137,9 +133,7 @@ except SystemExit as ended:
 
 
 @pytest.mark.parametrize("program", [DRY_RUN, BLOCK], ids=["dry run", "block"])
-def test_what_every_call_and_every_job_loads_holds_no_library_for_data(
-    clone: Path, program: str
-) -> None:
+def test_what_every_call_and_every_job_loads_holds_no_library_for_data(clone: Path, program: str):
     words = f"import sys\n{program}\nprint('loaded', *set(sys.modules) - before)"
     done = subprocess.run(
         [sys.executable, "-c", words], cwd=clone, capture_output=True, text=True, check=True
@@ -224,9 +218,7 @@ def test_each_scale_of_the_cluster_has_its_jobs(clone: Path, scale: str, blocks:
     ("archive", "beside"),
     [("epyc3-applications-2026-11-23", False), ("epyc3-yildirim2021-2026-11-23", True)],
 )
-def test_a_study_that_reproduces_none_tells_of_no_other_s_claims(
-    clone: Path, archive: str, beside: bool
-) -> None:
+def test_a_study_that_reproduces_none_tells_of_no_other_s_claims(clone, archive, beside) -> None:
     said = called(clone, "-n", f"results/archive/{archive}/claims/claims.tex").stdout
     (told,) = re.findall(r"rule tell:\n +input: (.*)", said)
     plans = [path for path in told.split(", ") if path.endswith("plan.json")]

@@ -60,12 +60,9 @@ _HOST = {name: str(4_026_531_835 + number) for number, name in enumerate(NAMESPA
 _INSIDE = {name: str(4_026_532_177 + number) for number, name in enumerate(NAMESPACES)}
 # The little of a node's facts that the analysis reads.
 FACTS = {
-    "cpu_model": "planted",
-    "kernel": "planted",
-    "memory_total": "24684092 kB",
-    "memory_available": "23367848 kB",
-    "last_level_cache": "272629760 B",
-}
+    "cpu_model": "planted", "kernel": "planted", "memory_total": "24684092 kB",
+    "memory_available": "23367848 kB", "last_level_cache": "272629760 B",
+}  # fmt: skip
 BINARY = documents.Binary(
     arm="", benchmark="", path="", sha256=sha256("binary"), build_id=sha256("build")[:40],
     closure=(Library(library="libc.so.6", sha256=sha256("library")),),
@@ -349,14 +346,11 @@ def _witness(arm: Arm, cpus: tuple[int, ...], elsewhere: bool) -> str:
     contained = arm.image_format is not None
     inodes = {name: (_INSIDE if name in arm.isolates else _HOST)[name] for name in NAMESPACES}
     lines = [
-        f"marker={RECIPE if contained != elsewhere else ''}",
-        "hostname=planted",
+        f"marker={RECIPE if contained != elsewhere else ''}", "hostname=planted",
         *(f"namespace./proc/self/ns/{name}={inode}" for name, inode in inodes.items()),
-        "NoNewPrivs:=0",
-        "Seccomp:=0",
-        f"Cpus_allowed_list:={','.join(map(str, cpus))}",
+        "NoNewPrivs:=0", "Seccomp:=0", f"Cpus_allowed_list:={','.join(map(str, cpus))}",
         f"root={arm.root_filesystem or 'ext4'},rw,relatime",
-    ]
+    ]  # fmt: skip
     return "".join(f"{inner_command.EVIDENCE}{line}\n" for line in lines)
 
 

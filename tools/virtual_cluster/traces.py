@@ -22,15 +22,12 @@ def traces() -> dict[str, object]:
     return {
         "daemons": sorted(name for name in names if name in DAEMONS),
         "sleepers": sum(each["cmdline"] in SLEEPERS for each in seen),
-        "namespaces": _said("ip", "netns"),
-        "links": _names("/sys/class/net"),
-        "routes": _said("ip", "route"),
-        "mounts": Path("/proc/mounts").read_text(),
+        "namespaces": _said("ip", "netns"), "links": _names("/sys/class/net"),
+        "routes": _said("ip", "route"), "mounts": Path("/proc/mounts").read_text(),
         "folders": {name: os.path.lexists(name) for name in ("/run/netns", "/tmp/parity")},
-        "state": layout.STATE.exists(),
-        "shared memory": _names("/dev/shm"),
+        "state": layout.STATE.exists(), "shared memory": _names("/dev/shm"),
         "configuration": _names("/etc/slurm"),
-    }
+    }  # fmt: skip
 
 
 def _said(*argv: str) -> str:

@@ -16,13 +16,9 @@ from parity.core.errors import UserError
 
 Analyse = Callable[..., analysis.Analysis]
 EXCLUSION = {
-    "dataset": "live/synthetic-smoke",
-    "block": "synthetic-smoke-b0003-00000000",
-    "run": "hpcc.podman",
-    "reason": "a test",
-    "who": "me",
-    "date": "2026-01-01",
-}
+    "dataset": "live/synthetic-smoke", "block": "synthetic-smoke-b0003-00000000",
+    "run": "hpcc.podman", "reason": "a test", "who": "me", "date": "2026-01-01",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -71,19 +67,13 @@ def test_no_equivalence_without_an_equivalent_control(analyse: Analyse) -> None:
     effects = {("sysbench", "native-b"): 1.008, ("sysbench", "docker"): 1.004}
     done = analyse(30, effects=effects)
     docker = row(done, "sysbench", "docker")
-    assert (docker.outcome, docker.reason) == (
-        outcomes.INCONCLUSIVE,
-        decision.CONTROL_FAILED,
-    )
+    assert (docker.outcome, docker.reason) == (outcomes.INCONCLUSIVE, decision.CONTROL_FAILED)
 
 
 def test_no_difference_if_the_control_differs(analyse: Analyse) -> None:
     effects = {("sysbench", "native-b"): 1.05, ("sysbench", "docker"): 1.05}
     docker = row(analyse(30, effects=effects), "sysbench", "docker")
-    assert (docker.outcome, docker.reason) == (
-        outcomes.INCONCLUSIVE,
-        decision.CONTROL_DIFFERS,
-    )
+    assert (docker.outcome, docker.reason) == (outcomes.INCONCLUSIVE, decision.CONTROL_DIFFERS)
 
 
 def test_a_difference_survives_a_control_that_decides_nothing(analyse: Analyse) -> None:
@@ -228,9 +218,7 @@ def test_dispersion_of_a_known_spread(analyse: Analyse) -> None:
     assert done.loc[("memory", "process_private", "native-a"), "cv"] == pytest.approx(0)
 
 
-def test_written_tables_are_read_back_and_have_the_same_bytes(
-    analyse: Analyse, tmp_path: Path
-) -> None:
+def test_written_tables_are_read_back_and_have_the_same_bytes(analyse: Analyse, tmp_path: Path):
     done = analyse(3)
     for folder in ("one", "two"):
         analysis.write(done, tmp_path / folder)

@@ -156,9 +156,7 @@ def test_rank_interval_of_a_worked_example() -> None:
 
 
 @pytest.mark.parametrize(("blocks", "confidence"), [(6, 0.95), (5, 0.90), (13, 0.95), (30, 0.90)])
-def test_the_rank_interval_holds_what_scipy_s_exact_test_does_not_reject(
-    blocks: int, confidence: float
-) -> None:
+def test_the_rank_interval_holds_what_scipy_s_exact_test_does_not_reject(blocks, confidence):
     effects = np.random.default_rng(blocks).normal(0.1, 1, blocks)
     low, high = estimate.Typical(effects[None, :], 1.0).interval(confidence)
 
@@ -170,9 +168,7 @@ def test_the_rank_interval_holds_what_scipy_s_exact_test_does_not_reject(
 
 
 @pytest.mark.parametrize("confidence", [0.90, 0.95, 0.99])
-def test_many_sums_of_ranks_are_as_normal_as_if_they_were_counted(
-    confidence: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_sums_of_ranks_are_as_normal_as_if_they_were_counted(confidence, monkeypatch) -> None:
     effects = np.random.default_rng(1).normal(0.1, 1, 1000)
     counted = estimate.typical(effects).interval(confidence)
     monkeypatch.setattr(estimate, "MOST_COUNTED", 999)
@@ -256,9 +252,7 @@ def test_what_lies_far_off_is_counted_and_leaves_the_mean_open() -> None:
         ([0.1, 0.1, 0.1], 0.01, outcomes.INCONCLUSIVE, outcomes.CANNOT_TELL),
     ],
 )
-def test_the_answer_is_a_bound_and_the_outcome_is_at_the_margin(
-    logs, margin, outcome: str, answer: str
-) -> None:
+def test_the_answer_is_a_bound_and_the_outcome_is_at_the_margin(logs, margin, outcome, answer):
     """That a cost lies inside of a margin does not make it nothing."""
     found = decision.decide(logs, margin)
     assert (found.outcome, found.answer) == (outcome, answer)

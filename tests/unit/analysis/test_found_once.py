@@ -92,9 +92,7 @@ def test_losses_are_judged_once_for_all_effects_of_a_factor(asked) -> None:
     assert 0 < len(judged) <= len(crossings) * len(dataset.plan.arms) * 2 * 2
 
 
-def test_what_is_analysed_is_the_same_without_the_columns_that_nobody_asks_for(
-    tmp_path: Path,
-) -> None:
+def test_what_is_analysed_is_the_same_without_the_columns_that_nobody_asks_for(tmp_path: Path):
     for whole in (True, False):
         write(analyse(datasets.load(ARCHIVED, whole)), tmp_path / str(whole))
     for path in (tmp_path / "True").iterdir():

@@ -5,14 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from planted_truth.logs import Planted, plant
-from planted_truth.study import (
-    CONTAINERS,
-    DOUBLE,
-    PROCESSOR,
-    REFERENCE,
-    Campaign,
-    Noise,
-)
+from planted_truth.study import CONTAINERS, DOUBLE, PROCESSOR, REFERENCE, Campaign, Noise
 from planted_truth.trials import collect
 
 from parity.analysis.looks import look_at

@@ -18,11 +18,7 @@ LOOKS = (6, 9, 13, 18, 25, 36)
 # (Lan & DeMets, Biometrika 1983), as the programs for it print them: five looks are the example
 # of Reboussin, DeMets, Kim & Lan, Control. Clin. Trials 2000; two and three stand in Wassmer &
 # Brannath, Group Sequential and Confirmatory Adaptive Designs, 2016.
-PUBLISHED = {
-    2: (2.157, 2.201),
-    3: (2.279, 2.295, 2.296),
-    5: (2.438, 2.427, 2.410, 2.397, 2.386),
-}
+PUBLISHED = {2: (2.157, 2.201), 3: (2.279, 2.295, 2.296), 5: (2.438, 2.427, 2.410, 2.397, 2.386)}
 # The constant boundary that the function comes near: Pocock, Biometrika 1977, table 1.
 POCOCK = {2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413}
 designs = st.lists(st.integers(5, 120), min_size=1, max_size=6, unique=True).map(
@@ -56,9 +52,7 @@ def test_boundaries_are_near_pocock_s_constant(count: int) -> None:
 
 @pytest.mark.parametrize("looks", [(6, 18), (5, 7, 40), (10, 20, 30)])
 @pytest.mark.parametrize("alpha", ONE_LOOK[:2])
-def test_what_is_spent_by_each_look_is_a_multivariate_normal_s(
-    looks: tuple[int, ...], alpha: float
-) -> None:
+def test_what_is_spent_by_each_look_is_a_multivariate_normal_s(looks, alpha) -> None:
     """To stay below all boundaries has a probability of its own, without recursion."""
     bounds = _boundaries(looks, alpha)
     for made in range(1, len(looks) + 1):

@@ -10,14 +10,7 @@ from scipy import stats
 from parity.analysis import sensitivity
 
 
-def _runs(
-    blocks: int,
-    effects: dict[str, float],
-    nodes: int = 1,
-    drift: float = 0.0,
-    noise: float = 0.005,
-    seed: int = 1,
-) -> pd.DataFrame:
+def _runs(blocks, effects, nodes=1, drift=0.0, noise=0.005, seed=1) -> pd.DataFrame:
     """Every arm once in every block, in random order; block b on node b modulo `nodes`."""
     random = np.random.default_rng(seed)
     of_node = random.normal(0, 0.05, nodes)

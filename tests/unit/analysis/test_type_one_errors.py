@@ -126,9 +126,7 @@ def test_serial_correlation_of_few_blocks() -> None:
     ("count", "least_before", "most_now"), [(2, 0.15, 0.11), (3, 0.12, 0.08), (6, 0.08, 0.06)]
 )
 @pytest.mark.parametrize("kind", ["nodes", "sessions"])
-def test_what_nodes_or_sessions_share(
-    kind: str, count: int, least_before: float, most_now: float
-) -> None:
+def test_what_nodes_or_sessions_share(kind: str, count: int, least_before: float, most_now: float):
     """Half a deviation between nodes or sessions: 21, 17 and 12 % before, 7, 5 and 4 % now."""
     groups, places = grouped(kind, count)
     before, now = errors(shared(groups, 0.5), outcomes.EQUIVALENT, places)
@@ -199,13 +197,7 @@ def test_slow_runs_that_are_lost(blocks: int, lost_below: float) -> None:
     assert before / REPEATED > 2 * lost_below and now / REPEATED < 0.13
 
 
-def _objection(
-    blocks: int,
-    kept: set[str],
-    slow: set[str] = frozenset(),
-    zeros=MappingProxyType({}),
-    ratio=True,
-) -> str:
+def _objection(blocks, kept, slow=frozenset(), zeros=MappingProxyType({}), ratio=True) -> str:
     begun = {f"b{n}" for n in range(blocks)}
     dataset = SimpleNamespace(
         planned_in={("spin", "box"): begun | {"later"}, ("spin", "bare"): begun | {"later"}},

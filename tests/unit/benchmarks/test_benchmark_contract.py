@@ -21,15 +21,11 @@ each = pytest.mark.parametrize("benchmark", ALL, ids=lambda benchmark: benchmark
 number = st.one_of(st.integers(0, 2**40), st.none())
 sample = st.fixed_dictionaries(
     {
-        "seconds": st.floats(-1, 10),
-        "process": st.sampled_from(["", "likwid-bench"]),
-        "pid": st.integers(0, 9),
-        "node_used": number,
-        "node_free_per_cpu": number,
-        "private_writable": number,
-        "private_dirty": number,
+        "seconds": st.floats(-1, 10), "process": st.sampled_from(["", "likwid-bench"]),
+        "pid": st.integers(0, 9), "node_used": number, "node_free_per_cpu": number,
+        "private_writable": number, "private_dirty": number,
     }
-)
+)  # fmt: skip
 outputs = st.builds(
     Outputs,
     stdout=st.text(),

@@ -96,10 +96,7 @@ def test_a_value_is_a_metric_in_the_recorded_unit() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (
-            "figures: [{name: x, quantities: [time], title: X, caption: Y, in_row: true}]",
-            "in_row",
-        ),
+        ("figures: [{name: x, quantities: [time], title: X, caption: Y, in_row: true}]", "in_row"),
         ("figures: [{name: x, quantities: [rate], title: X, caption: Y}]", "rate"),
         ("figures: [{name: x, quantities: [time], title: X}]", "caption"),
         ("parameter: {}", "parameter"),

@@ -41,14 +41,11 @@ def test_a_real_run():
 
 def row(seconds, process="", used=0, on_lists=0, writable=None, dirty=None):
     return {
-        "seconds": seconds,
-        "process": process,
-        "pid": 7 if process else 0,
+        "seconds": seconds, "process": process, "pid": 7 if process else 0,
         "node_used": None if process else used * MIB,
         "node_free_per_cpu": None if process else on_lists * MIB,
-        "private_writable": writable and writable * MIB,
-        "private_dirty": dirty and dirty * MIB,
-    }
+        "private_writable": writable and writable * MIB, "private_dirty": dirty and dirty * MIB,
+    }  # fmt: skip
 
 
 def moment(seconds, used, on_lists, writable, dirty):

@@ -37,14 +37,10 @@ def test_numbers_of_counted_turns():
     lost = 90 * 2.5 + 9 * 49.5 + 1023.5 + 21_000
     assert values(parsed) == pytest.approx(
         {
-            "noise_share": lost / 1e6,
-            "events_per_second": 100,
-            "duration_p50": 3e-6,
-            "duration_p99": 50e-6,
-            "duration_p999": 22_025e-6,
-            "duration_longest": 22_025e-6,
+            "noise_share": lost / 1e6, "events_per_second": 100, "duration_p50": 3e-6,
+            "duration_p99": 50e-6, "duration_p999": 22_025e-6, "duration_longest": 22_025e-6,
         }
-    )
+    )  # fmt: skip
     assert [metric.name for metric in parsed.metrics] == [
         quantity.metric for quantity in BENCHMARK.metrics
     ]

@@ -42,15 +42,11 @@ def test_numbers_of_steps():
     parsed = parse(written(lengths), steps=100)
     assert values(parsed) == pytest.approx(
         {
-            "slowdown": 3.0,
-            "step_shortest": 100e-6,
-            "step_p50": 100e-6,
-            "step_p99": 5.1e-3,
-            "step_longest": 15.1e-3,
-            "work": 100e-6,
+            "slowdown": 3.0, "step_shortest": 100e-6, "step_p50": 100e-6, "step_p99": 5.1e-3,
+            "step_longest": 15.1e-3, "work": 100e-6,
         },
         rel=1e-5,
-    )
+    )  # fmt: skip
     assert [metric.name for metric in parsed.metrics] == [
         quantity.metric
         for quantity in BENCHMARK.metrics

@@ -90,9 +90,7 @@ def test_its_numbers() -> None:
         ("", "check-failed", "all well"),
     ],
 )
-def test_what_is_not_printed_once_and_well_is_refused(
-    stdout: str, reason: str, detail: str
-) -> None:
+def test_what_is_not_printed_once_and_well_is_refused(stdout: str, reason: str, detail: str):
     found = parse(stdout)
     assert (found.valid, found.reason, found.metrics) == (False, reason, ())
     assert detail in found.detail

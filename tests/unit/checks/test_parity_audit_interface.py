@@ -52,28 +52,17 @@ answered everything
 def test_facts_of_a_known_text():
     facts = parse_interface(TEXT, SEEN, OURS)
     assert {name: value for name, value in facts.items() if value} == {
-        "kernel": "6.1.0",
-        "glibc": "ldd (Debian GLIBC 2.36-9+deb12u14) 2.36",
-        "transparent huge pages": "madvise",
-        "huge pages of the process": "off",
-        "seccomp": "filter",
-        "no new privileges": "yes",
-        "effective capabilities": "00000000800405fb",
-        "/dev/shm": "tmpfs, 64 MiB",
-        "root file system": "overlay",
-        "root options": "ro,relatime",
-        "namespaces of its own": "mnt",
-        "user": "0, outside 1000",
-        "group": "7, outside nobody",
-        "variables of the program": "PATH TZ",
-        "variables of the runtime": "HOME USER",
-        "limit of open files": "1024/524288",
-        "limit of realtime timeout": "unlimited",
-        "cgroup cpu.max": "no limit",
-        "cgroup cpu.weight": "100",
-        "cgroup memory.max": "1073741824",
+        "kernel": "6.1.0", "glibc": "ldd (Debian GLIBC 2.36-9+deb12u14) 2.36",
+        "transparent huge pages": "madvise", "huge pages of the process": "off",
+        "seccomp": "filter", "no new privileges": "yes",
+        "effective capabilities": "00000000800405fb", "/dev/shm": "tmpfs, 64 MiB",
+        "root file system": "overlay", "root options": "ro,relatime",
+        "namespaces of its own": "mnt", "user": "0, outside 1000", "group": "7, outside nobody",
+        "variables of the program": "PATH TZ", "variables of the runtime": "HOME USER",
+        "limit of open files": "1024/524288", "limit of realtime timeout": "unlimited",
+        "cgroup cpu.max": "no limit", "cgroup cpu.weight": "100", "cgroup memory.max": "1073741824",
         "cgroup pids.max": "2048",
-    }
+    }  # fmt: skip
 
 
 def test_what_cannot_be_seen_is_empty_and_never_an_error():

@@ -81,9 +81,7 @@ def written(judged: pd.DataFrame, folder: Path, form: str) -> str:
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_the_terminal_shows_what_was_tested_and_the_counts_first_and_last(
-    judged: pd.DataFrame, width: int
-) -> None:
+def test_the_terminal_shows_what_was_tested_and_the_counts_first_and_last(judged, width) -> None:
     text = shown.to_text(judged, width)
     assert max(map(len, text.splitlines())) <= width
     said, tested = re.sub(r"\s+", " ", text), judged[judged["verdict"] != terms.NOT_TESTED]
@@ -100,9 +98,7 @@ def test_the_terminal_shows_what_was_tested_and_the_counts_first_and_last(
     )
 
 
-def test_the_page_is_well_formed_and_nothing_breaks_out(
-    judged: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_the_page_is_well_formed_and_nothing_breaks_out(judged: pd.DataFrame, tmp_path: Path):
     page = written(judged, tmp_path, "html")
     rows = minidom.parseString(page).getElementsByTagName("tr")
     assert len(rows) == 1 + len(judged)

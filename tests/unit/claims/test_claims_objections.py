@@ -97,9 +97,7 @@ def test_a_pair_that_lost_runs_shows_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("test", "ratio"), [(SAME, 1.0), (MORE, 1.1)])
-def test_few_nodes_that_differ_refuse_and_many_are_the_units(
-    tmp_path: Path, test, ratio: float
-) -> None:
+def test_few_nodes_that_differ_refuse_and_many_are_the_units(tmp_path: Path, test, ratio: float):
     values = data.quiet(box=ratio, crate=ratio)
     for count, expected in ((3, "inconclusive"), (10, "supported")):
         number = np.arange(30) % count

@@ -85,10 +85,7 @@ def test_ids_and_studies_are_checked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "lines, words",
-    [
-        ("one,s,b,r,1,m,many,s,p\n", "not a number"),
-        ("one,s,b,r,1,m,1,s,p\n" * 2, "twice"),
-    ],
+    [("one,s,b,r,1,m,many,s,p\n", "not a number"), ("one,s,b,r,1,m,1,s,p\n" * 2, "twice")],
 )
 def test_published_numbers_are_checked(tmp_path: Path, lines: str, words: str) -> None:
     with pytest.raises(UserError, match=words):

@@ -7,13 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from parity.claims.published import (
-    FIGURES,
-    TABLE_1,
-    defects,
-    load_published,
-    published_tables,
-)
+from parity.claims.published import FIGURES, TABLE_1, defects, load_published, published_tables
 from parity.core.errors import UserError
 from parity.core.wording import listed
 from parity.report import claims as told

@@ -18,12 +18,9 @@ PUBLISHED = CONFIG / "published"
 REGISTER = yaml.safe_load((CONFIG / "claims.yaml").read_text(encoding="utf-8"))
 CLAIMS: dict[str, dict[str, Any]] = {claim["id"]: claim for claim in REGISTER["claims"]}
 PREFIXES = {
-    "torrez19": ("torrez2019", 21),
-    "ruiz15": ("ruiz2015", 25),
-    "beserra15": ("beserra2015", 14),
-    "yildirim21": ("yildirim2021", 10),
-    "levy21": ("levy2021", 15),
-}
+    "torrez19": ("torrez2019", 21), "ruiz15": ("ruiz2015", 25), "beserra15": ("beserra2015", 14),
+    "yildirim21": ("yildirim2021", 10), "levy21": ("levy2021", 15),
+}  # fmt: skip
 each_claim = pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
 
 
@@ -151,12 +148,9 @@ def test_an_effect_that_counts_is_no_larger_than_the_published_one() -> None:
 
 def test_a_claim_says_which_levels_of_its_program_s_size_it_speaks_of() -> None:
     sized = {
-        "sysbench": {"threads", "prime"},
-        "sysbench-libaio": {"threads", "prime"},
-        "stream": {"threads", "elements"},
-        "hpcg": {"n"},
-        "moosefs": {"gigabytes"},
-    }
+        "sysbench": {"threads", "prime"}, "sysbench-libaio": {"threads", "prime"},
+        "stream": {"threads", "elements"}, "hpcg": {"n"}, "moosefs": {"gigabytes"},
+    }  # fmt: skip
     for claim in CLAIMS.values():
         for test in claim.get("tests", []):
             cells = test["cells"]

@@ -14,12 +14,7 @@ from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.startup import StartUp
 from parity.claims.cells import CONTAINERS, Selection
-from parity.claims.register import (
-    Declared,
-    declared,
-    load_register,
-    load_users_claims,
-)
+from parity.claims.register import Declared, declared, load_register, load_users_claims
 from parity.claims.registration import short_of
 from parity.core.errors import UserError
 from parity.plan.study import Study, load_study
@@ -127,9 +122,7 @@ def test_a_name_that_is_misspelt_is_refused(test: dict[str, Any]) -> None:
         ("sysbench-libaio", "libaio", "present"),
     ],
 )
-def test_a_level_that_a_benchmark_does_not_have_is_refused(
-    benchmark: str, name: str, level: Any
-) -> None:
+def test_a_level_that_a_benchmark_does_not_have_is_refused(benchmark: str, name: str, level: Any):
     metric = KNOWN.benchmarks[benchmark].metrics[0].metric
     cells = {"benchmark": benchmark, "metric": metric, "arms": ["lxc"]}
     for key in ("parameters", "levels"):

@@ -53,9 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_answer_comes_first_and_the_folder_is_a_workflow_s(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_answer_comes_first_and_the_folder_is_a_workflow_s(folder, capfd) -> None:
     main(["measure", "--runtimes=docker,podman", "--minutes=3", "--", "./solver", "--minutes", "x"])
     said = capfd.readouterr()
     assert said.out.splitlines()[0] == "the answer" and "progress" in said.err

@@ -58,9 +58,7 @@ def test_with_an_image_absolute_paths_are_its_own(folder: Path) -> None:
         (["solver"], True, "where the image has solver is not known"),
     ],
 )
-def test_what_cannot_be_run_is_refused(
-    folder: Path, words: list[str], has_image: bool, message: str
-) -> None:
+def test_what_cannot_be_run_is_refused(folder, words, has_image, message) -> None:
     with pytest.raises(UserError, match=message):
         own_program(words, has_image, folder)
 
@@ -88,16 +86,13 @@ def test_the_study_s_file() -> None:
             "solver": {
                 "margin_percent": 2,
                 "command": {
-                    "title": "solver",
-                    "program": ["/a/solver", "in {{1}}"],
-                    "binaries": ["/a/solver"],
-                    "packages": ["libgomp1"],
-                    "needs": ["/a/solver"],
+                    "title": "solver", "program": ["/a/solver", "in {{1}}"],
+                    "binaries": ["/a/solver"], "packages": ["libgomp1"], "needs": ["/a/solver"],
                     "cpus": 1,
                 },
             }
         },
-    }
+    }  # fmt: skip
     assert made.keys() <= schema("study")["properties"].keys()
 
 

@@ -9,15 +9,10 @@ from parity.command_line.main import commands
 from parity.core.package import LAYERS, PACKAGE, code_of
 
 FILES = {
-    "core/files.py": "",
-    "runtimes/native.py": "",
-    "plan/study.schema.yaml": "a: 1\n",
-    "records/dataset.py": "",
-    "records/tables.yaml": "",
-    "command_line/records.py": "",
-    "extensions/namespaces.py": "",
-    "extensions/noise/benchmarks/noise.c": "",
-}
+    "core/files.py": "", "runtimes/native.py": "", "plan/study.schema.yaml": "a: 1\n",
+    "records/dataset.py": "", "records/tables.yaml": "", "command_line/records.py": "",
+    "extensions/namespaces.py": "", "extensions/noise/benchmarks/noise.c": "",
+}  # fmt: skip
 ABOVE = ("claims/verdicts.py", "report/page.html", "command_line/main.py", "command_line/report.py",
          "extensions/noise/report/figure.py", "records/__pycache__/dataset.pyc")  # fmt: skip
 

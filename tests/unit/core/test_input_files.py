@@ -47,17 +47,12 @@ def _special(folder: Path) -> dict[str, Path]:
     (folder / "large").write_bytes(b"a" * (1 << 24))
     (folder / "latin").write_bytes("größer".encode("latin-1"))
     return {
-        "a device without end": Path("/dev/zero"),
-        "a FIFO": folder / "fifo",
-        "a folder": folder,
-        "a link to nothing": folder / "dangling",
-        "a link to itself": folder / "circle",
-        "a large file": folder / "large",
-        "not UTF-8": folder / "latin",
-        "below a file": folder / "large/study.yaml",
-        "a name too long": Path("a" * 5000),
+        "a device without end": Path("/dev/zero"), "a FIFO": folder / "fifo", "a folder": folder,
+        "a link to nothing": folder / "dangling", "a link to itself": folder / "circle",
+        "a large file": folder / "large", "not UTF-8": folder / "latin",
+        "below a file": folder / "large/study.yaml", "a name too long": Path("a" * 5000),
         "a name with a null": Path("a\0b"),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("loader", LOADERS)

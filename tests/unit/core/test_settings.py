@@ -45,13 +45,10 @@ UNEQUAL = "3 ranks cannot be spread equally over"
 ALLOCATIONS = {
     "ranks that do not fit": (["2x3"], f"{UNEQUAL} 2 nodes"),
     "ranks that do not fit into containers": (["1x3/2"], f"{UNEQUAL} 1 nodes of 2 containers"),
-    "no containers": (["1x2/0"], "'1x2/0' is not"),
-    "no ranks": (["2x0"], "'2x0' is not"),
-    "in words": (["two"], "'two' is not"),
-    "for a shell": (["1x1;id"], "is not a safe name"),
-    "none": ([], "allocations"),
-    "twice": (["1x1", "1x1"], "allocations"),
-}
+    "no containers": (["1x2/0"], "'1x2/0' is not"), "no ranks": (["2x0"], "'2x0' is not"),
+    "in words": (["two"], "'two' is not"), "for a shell": (["1x1;id"], "is not a safe name"),
+    "none": ([], "allocations"), "twice": (["1x1", "1x1"], "allocations"),
+}  # fmt: skip
 TEXTS = {
     "not YAML": ("study: [", "line 1"),
     "a tab": ("a:\n\tb: 1", "line 2"),

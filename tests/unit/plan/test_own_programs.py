@@ -22,13 +22,10 @@ def entry_of(**command: Any) -> dict[str, Any]:
         "factors": {"mode": ["cold", "warm"]},
         "parameters": {"steps": [10, 20]},
         "command": {
-            "title": "Melt",
-            "program": ["/usr/bin/melt", "{steps}", "{mode}"],
-            "binaries": ["/usr/bin/melt"],
-            "metrics": [METRIC],
-            **command,
+            "title": "Melt", "program": ["/usr/bin/melt", "{steps}", "{mode}"],
+            "binaries": ["/usr/bin/melt"], "metrics": [METRIC], **command,
         },
-    }
+    }  # fmt: skip
 
 
 def load(folder: Path, name: str = "melt", entry: Any = None, **study: Any) -> Study:

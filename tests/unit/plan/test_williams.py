@@ -4,7 +4,6 @@ import itertools
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -68,9 +67,7 @@ def test_every_order_comes_first_equally_often_over_seeds() -> None:
     assert all(abs(count - 1000) < 5 * 28.9 for count in first.values())
 
 
-def _drift(
-    order: Callable[[tuple[str, ...], int, str], list[tuple[str, ...]]], blocks: int
-) -> np.ndarray:
+def _drift(order, blocks) -> np.ndarray:
     """What a linear drift alone makes of the mean log ratio of two arms, for 400 seeds."""
     arms = _arms(5)
     found = []

@@ -122,10 +122,7 @@ def test_what_a_pilot_timed_here_counts_before_other_parameters() -> None:
         "sysbench": MeasuredBefore(0.5, True),
         "memory": MeasuredBefore(80.0, False),
     }
-    assert by_pilot(plan, pilot, before) == {
-        **before,
-        "likwid-stream": MeasuredBefore(2.3, True),
-    }
+    assert by_pilot(plan, pilot, before) == {**before, "likwid-stream": MeasuredBefore(2.3, True)}
 
 
 def test_the_pilot_of_a_campaign_is_known_beside_its_plan(tmp_path, monkeypatch) -> None:

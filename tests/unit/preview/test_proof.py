@@ -32,12 +32,9 @@ def _pilot(folder: Path, blocks: int = 12, parameters: dict | None = None):
 
 def _noise(deviation: float = 0.02, **facts) -> Noise:
     known = {
-        "widest": 2 * deviation,
-        "across": 4,
-        "blocks": 12,
-        "dataset": "archive/machine-2026-11-20",
+        "widest": 2 * deviation, "across": 4, "blocks": 12, "dataset": "archive/machine-2026-11-20",
         "same": True,
-    }
+    }  # fmt: skip
     return Noise("s", "lower", own=deviation / math.sqrt(2), **(known | facts))
 
 

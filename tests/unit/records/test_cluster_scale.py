@@ -76,16 +76,13 @@ def _evidence(case: Case) -> dict[int, dict[str, str]]:
     spaces = ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")
     return {
         rank: {
-            "node": f"n{node:04d}",
-            "marker": "sha256:" + 64 * "d",
-            "hostname": f"n{node:04d}",
+            "node": f"n{node:04d}", "marker": "sha256:" + 64 * "d", "hostname": f"n{node:04d}",
             **{f"namespace.{space}": str(4026531835 + node) for space in spaces},
-            "cpus_allowed": str(rank % (ranks // nodes)),
-            "root": "squashfs,ro",
+            "cpus_allowed": str(rank % (ranks // nodes)), "root": "squashfs,ro",
         }
         for rank in range(ranks)
         for node in (rank * nodes // ranks,)
-    }
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -133,9 +130,7 @@ def _block(plan: Plan, block: Block, folder: Path, once: Path) -> Path:
 
 
 @pytest.mark.long
-def test_the_published_design_is_gathered_parsed_analysed_and_drawn(
-    plan: Plan, folders: list[Path], tmp_path: Path
-) -> None:
+def test_the_published_design_is_gathered_parsed_analysed_and_drawn(plan, folders, tmp_path):
     assert max(case.parameters["ranks"] for case in plan.cases) == 18_432
     write_plan(tmp_path / "plan.json", plan)
     live = tmp_path / "live" / plan.campaign

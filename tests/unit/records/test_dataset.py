@@ -27,9 +27,7 @@ ARCHIVED = sorted(path.name for path in ARCHIVE.iterdir())
 
 
 @pytest.mark.parametrize("archive", ARCHIVED)
-def test_an_archive_is_whole_and_its_provenance_follows_from_its_blocks(
-    archive: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_is_whole_and_its_provenance_follows_from_its_blocks(archive, monkeypatch):
     assert broken_files(ARCHIVE / archive) == []
     brought = provenance(ARCHIVE / archive)
     content = json.loads((ARCHIVE / archive / PROVENANCE).read_text())

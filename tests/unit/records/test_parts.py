@@ -71,9 +71,7 @@ def test_a_file_of_another_table_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("of_raw", "lost"), [([2, 2, 3], ""), ([0, 2], "0"), ([3, 5], "5")])
-def test_attempts_go_to_their_blocks_and_none_is_left_behind(
-    tmp_path: Path, of_raw: list[int], lost: str
-) -> None:
+def test_attempts_go_to_their_blocks_and_none_is_left_behind(tmp_path, of_raw, lost) -> None:
     """Attempts of blocks that nothing else tells of were passed over."""
     more = {"run": "r", "attempt": 1, "record": "", "stdout": b"", "stderr": b""}
     more |= {"files": "{}", "samples": ""}
@@ -87,9 +85,7 @@ def test_attempts_go_to_their_blocks_and_none_is_left_behind(
     assert found == [("1", 0), ("2", 2), ("3", 1), ("4", 0)]
 
 
-def test_several_processes_write_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_several_processes_write_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(parse, "WORTH_PROCESSES", 1)
     parse_dataset(ARCHIVE, tmp_path)
     for name in (*OF_BLOCKS, "images"):
@@ -97,9 +93,7 @@ def test_several_processes_write_the_same_bytes(
         assert filecmp.cmp(tmp_path / file, ARCHIVE / "records" / file, shallow=False), name
 
 
-def test_a_broken_record_in_a_process_of_its_own_is_one_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_record_in_a_process_of_its_own_is_one_message(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(parse, "WORTH_PROCESSES", 1)
     raw = list(schema.read_rows(schema.RAW, ARCHIVE / "records/raw.parquet"))
     raw[0]["record"] = json.dumps({"version": 99})

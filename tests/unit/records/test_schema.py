@@ -55,9 +55,7 @@ def test_a_column_that_is_kept_for_several_tables_has_several(path: Path) -> Non
         ("{type: string, doc: A., unit: 1}", "Expected `str`, got `int`"),
     ],
 )
-def test_a_column_that_is_written_wrong_is_refused(
-    tmp_path: Path, column: str, problem: str
-) -> None:
+def test_a_column_that_is_written_wrong_is_refused(tmp_path: Path, column: str, problem: str):
     text = f"common: {{}}\ntables: {{a: {{doc: A., order: [b], columns: {{b: {column}}}}}}}\n"
     (tmp_path / "tables.yaml").write_text(text)
     with pytest.raises((msgspec.ValidationError, ValueError), match=problem):

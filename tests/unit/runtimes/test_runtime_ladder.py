@@ -197,13 +197,9 @@ def test_a_machine_without_control_groups_is_refused(tmp_path):
 
 # Numbers of x86-64, with arguments that no kernel can serve.
 CALLS = {
-    "kexec_load": (246, 0, 0, 0, 0),
-    "bpf": (321, 0, 0, 0),
-    "vmsplice": (278, -1, 0, 0, 0),
-    "perf_event_open": (298, 0, 0, 0, 0, 0),
-    "getpid": (39,),
-    "unheard-of": (999,),
-}
+    "kexec_load": (246, 0, 0, 0, 0), "bpf": (321, 0, 0, 0), "vmsplice": (278, -1, 0, 0, 0),
+    "perf_event_open": (298, 0, 0, 0, 0, 0), "getpid": (39,), "unheard-of": (999,),
+}  # fmt: skip
 MAKE_CALLS = f"""
 import ctypes, errno
 library = ctypes.CDLL(None, use_errno=True)
