@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psutil
 
@@ -54,12 +54,7 @@ class Namespace:
         Raises:
             OSError: it cannot be entered.
         """
-
-        def enter_and_do() -> T:
-            ask_kernel("setns", self.file, _CLONE_NEWNET)
-            return do()
-
-        return _in_a_thread(enter_and_do)
+        return _in_a_thread("setns", (self.file, _CLONE_NEWNET), do)
 
     def processes(self) -> list[psutil.Process]:
         """The processes that are in it."""
@@ -88,14 +83,13 @@ def new_namespace() -> Namespace:
         OSError: this process may not make any.
     """
 
-    def make() -> Namespace:
-        ask_kernel("unshare", _CLONE_NEWNET)
+    def mark() -> Namespace:
         made = Namespace(os.open("/proc/thread-self/ns/net", os.O_RDONLY))
-        mark = f"parity-{os.getpid()}-{_born(os.getpid())}"
-        output_of(["ip", "link", "set", "lo", "alias", mark, "up"])
+        ours = f"parity-{os.getpid()}-{_born(os.getpid())}"
+        output_of(["ip", "link", "set", "lo", "alias", ours, "up"])
         return made
 
-    return _in_a_thread(make)
+    return _in_a_thread("unshare", (_CLONE_NEWNET,), mark)
 
 
 def held_namespace(held: ExitStack) -> Namespace:
@@ -130,8 +124,8 @@ def end_left_networks() -> int:
 
 def _is_orphaned(namespace: Namespace) -> bool:
     """Whether a runner made it that is no more."""
-    told = json.loads(namespace.inside(lambda: output_of(["ip", "-json", "link", "show", "lo"])))
-    mark = _MARK.fullmatch(told[0].get("ifalias", ""))
+    shown = namespace.inside(lambda: told("ip", "-json", "link", "show", "lo"))
+    mark = _MARK.fullmatch(shown[0].get("ifalias", ""))
     if not mark:
         return False
     with suppress(psutil.NoSuchProcess):
@@ -155,10 +149,15 @@ def _born(process: int) -> int:
     return int(stat.rpartition(")")[2].split()[19])
 
 
-def _in_a_thread(do: Callable[[], T]) -> T:
-    """Do something in a thread of its own, whose namespace is nobody else's and ends with it."""
+def _in_a_thread(call: str, arguments: tuple[int, ...], do: Callable[[], T]) -> T:
+    """Do something in a thread that a call gives a namespace of its own, which ends with it."""
+
+    def enter_and_do() -> T:
+        ask_kernel(call, *arguments)
+        return do()
+
     with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(do).result()
+        return pool.submit(enter_and_do).result()
 
 
 def ask_kernel(call: str, *arguments: int | bytes) -> None:
@@ -167,6 +166,11 @@ def ask_kernel(call: str, *arguments: int | bytes) -> None:
     if getattr(libc, call)(*arguments):
         number = ctypes.get_errno()
         raise OSError(number, f"{call}: {os.strerror(number)}")
+
+
+def told(*words: str) -> Any:
+    """What a command says as JSON; raises UserError."""
+    return json.loads(output_of(words))
 
 
 def batch(lines: list[str]) -> None:

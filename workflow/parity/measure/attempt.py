@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,7 @@ from parity.measure.timed_process import (
     end_orphans,
     launch_environment,
     run_and_wait,
+    started,
 )
 from parity.plan.plan import Case
 from parity.runtimes import every_arm
@@ -83,6 +85,19 @@ Line = Callable[[Sequence[str]], list[str]]
 
 class NotStarted(Exception):
     """What the program needs beside it is not to be had; the message says what is missing."""
+
+
+def started_beside(command: Sequence[str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
+    """What a companion starts; all that it says goes to a file.
+
+    Raises:
+        NotStarted: it cannot be started.
+    """
+    try:
+        with log.open("wb") as said:
+            return started(command, said, said, launch_environment(os.environ), folder)
+    except OSError as error:
+        raise NotStarted(f"cannot start {command[0]}: {error.strerror}") from error
 
 
 @dataclass

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import psutil
 
@@ -90,6 +90,20 @@ def kill_group(leader: int, grace_seconds: float = 0.0) -> None:
         return
 
 
+def started(
+    words: Sequence[str],
+    out: IO[bytes],
+    err: IO[bytes],
+    environment: Mapping[str, str],
+    folder: Path | None,
+) -> subprocess.Popen[bytes]:
+    """A command that reads nothing, in a session and process group of its own; raises OSError."""
+    return subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=dict(environment), cwd=folder,
+        start_new_session=True,
+    )  # fmt: skip
+
+
 def run_and_wait(
     argv: Sequence[str],
     *,
@@ -118,15 +132,7 @@ def run_and_wait(
     """
     with stdout.open("ab") as out, stderr.open("ab") as err:
         start = time.monotonic_ns()
-        process = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            env=dict(environment),
-            cwd=folder,
-            start_new_session=True,
-        )
+        process = started(argv, out, err, environment, folder)
         try:
             if on_start:
                 on_start(process.pid)

@@ -8,7 +8,6 @@ and by the CPU time that it took meanwhile.
 from __future__ import annotations
 
 import math
-import os
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -21,10 +20,9 @@ import psutil
 from parity.benchmarks.model import Program
 from parity.extensions.noise.runtimes.limited import CPU, NEIGHBOUR, Limited
 from parity.measure import gates, inner_command, places
-from parity.measure.attempt import Attempt, NotStarted, Order
+from parity.measure.attempt import Attempt, NotStarted, started_beside
 from parity.measure.documents import Gate
-from parity.measure.timed_process import kill_group, launch_environment
-from parity.runtimes.model import Arm, Launch
+from parity.measure.timed_process import kill_group
 
 # The first asks the kernel for nothing, so all that it takes is CPU time. The second has the kernel
 # clear more memory than caches hold, again and again; the third waits for the disk most of the
@@ -54,17 +52,23 @@ def neighbour(attempt: Attempt) -> Iterator[None]:
     image = launch.image if arm.image_format else None
     its = replace(launch.beside(NEIGHBOUR), cpus=cpus, image=image)
     judged = False
-    process = _started(arm, its, folder)
+    words, log = loop_words(arm, its.name), folder / "neighbour"
+    its.state.mkdir()
+    command = arm.command(its, inner_command.witnessed(Program(words, its.cpus)))
+    process = started_beside(command, log, places.WORK)
     try:
-        loop = _begun(process, loop_words(arm, its.name), folder / "neighbour")
+        loop = _begun(process, words, log)
         began, taken = time.monotonic(), _taken(loop)
         yield
         took = _took_and_ended(loop) - taken
         detail = f"took {max(0.0, took):.2f} s of CPU time in {time.monotonic() - began:.2f} s"
         # One that is idle may get nothing beside a program that is not.
         ran = took > 0 or (took == 0 and arm.limit.is_idle)
-        evidence = inner_command.evidence((folder / "neighbour").read_text(errors="replace"))
-        attempt.beside.append(_gate(order, arm, cpus, evidence, ran, detail))
+        evidence = inner_command.evidence(log.read_text(errors="replace"))
+        where = order.where(order.hosts[0], evidence, arm), gates.binding_gate(cpus, evidence)
+        problems = [detail, *(gate.detail for gate in where if not gate.passed)]
+        held = ran and len(problems) == 1
+        attempt.beside.append(Gate("neighbour", held, "; ".join(problems)))
         judged = True
         with suppress(subprocess.TimeoutExpired):
             process.wait(END_SECONDS)
@@ -78,25 +82,6 @@ def neighbour(attempt: Attempt) -> Iterator[None]:
 def loop_words(arm: Limited, name: str) -> tuple[str, ...]:
     """The words of the loop of an arm, the last of which is its name."""
     return ("/bin/sh", "-c", LOOPS[arm.does], name)
-
-
-def _started(arm: Limited, its: Launch, folder: Path) -> subprocess.Popen[bytes]:
-    its.state.mkdir()
-    words = inner_command.witnessed(Program(loop_words(arm, its.name), its.cpus))
-    command = arm.command(its, words)
-    try:
-        with (folder / "neighbour").open("wb") as said:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                env=launch_environment(os.environ),
-                cwd=places.WORK,
-                start_new_session=True,
-            )
-    except OSError as error:
-        raise NotStarted(f"cannot start {command[0]}: {error.strerror}") from error
 
 
 def _took_and_ended(loop: psutil.Process) -> float:
@@ -135,17 +120,6 @@ def _taken(process: psutil.Process) -> float:
         with suppress(psutil.NoSuchProcess):
             took += sum(child.cpu_times()[:2])
     return float(took)
-
-
-def _gate(
-    order: Order, arm: Arm, cpus: tuple[int, ...], evidence: dict[str, str], ran: bool, detail: str
-) -> Gate:
-    """Whether the loop ran, where its arm says, and on its CPUs."""
-    ours = order.session.namespaces[order.hosts[0]]
-    where = gates.where_gate(arm, evidence, ours, order.state.recipe if arm.image_format else "")
-    judged = (where, gates.binding_gate(cpus, evidence))
-    problems = [gate.detail for gate in judged if not gate.passed]
-    return Gate("neighbour", ran and not problems, "; ".join([detail, *problems]))
 
 
 COMPANION = neighbour

@@ -60,6 +60,8 @@ class FileServer(Benchmark):
         **{side: f"{side} in the arm" for side in SIDES},
         **{size: f"{size} GiB" for size in GIGABYTES},
     }
+    # The words of the client's mount command.
+    mount: tuple[str, ...] = ()
     timed = TIME.metric
     metrics = (*RATES, *usage.METRICS)
     primary = (
@@ -72,19 +74,19 @@ class FileServer(Benchmark):
         """Whether its programs are here, and a file system in user space can be mounted."""
         return cannot_serve() or super().probe()
 
+    def server(self, number: int, data: str, parameters: Mapping[str, Any]) -> Service:
+        """One of them, the first of which is number 1; `data` is the folder of its data."""
+        raise NotImplementedError
+
     def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
-        """The servers; none of a file system that has none."""
-        return ()
+        """A server on each address; none of a file system that has none."""
+        numbers = range(1, 1 + parameters.get("servers", 0))
+        return tuple(self.server(n, DATA_FOLDERS[parameters["data"]], parameters) for n in numbers)
 
     @property
     def figures(self) -> tuple[FigureSpec, ...]:  # type: ignore[override]
         """Those of servers; without any the general one."""
         return usage.figures_of(self.name, self.title, RATES) if "inside" in self.factors else ()
-
-    @property
-    def mount(self) -> tuple[str, ...]:
-        """The words of the client's mount command."""
-        return ()
 
     def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
         """Any program with the servers beside it, and their file system at `MOUNT_POINT`."""
@@ -95,15 +97,9 @@ class FileServer(Benchmark):
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The three starts of fio, on the client's part of the node."""
         write, read, check = fio_lines(parameters, MOUNT_POINT if self.mount else ".")
-        program = Program(
-            argv=write,
-            cpus=client_cpus(node.cpus),
-            then=(read,),
-            check=check,
-            drop_caches=True,
-            least_free_bytes=size_of(parameters) + _ROOM,
-        )
-        return self.served(program, parameters)
+        room = size_of(parameters) + _ROOM
+        program = Program(write, client_cpus(node.cpus), then=(read,), check=check)
+        return self.served(replace(program, drop_caches=True, least_free_bytes=room), parameters)
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:

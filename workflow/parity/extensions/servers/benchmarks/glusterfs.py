@@ -7,24 +7,23 @@ own (Charliecloud, Apptainer with `--userns`, rootless Podman), and the run says
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from parity.benchmarks.model import Program
-from parity.extensions.servers.benchmarks.file_server import (
-    DATA_FOLDERS,
-    FIO,
-    MOUNT_POINT,
-    FileServer,
-)
+from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer
 from parity.extensions.servers.benchmarks.service import Service, server_address
 
 _SERVER, _CLIENT = "/usr/sbin/glusterfsd", "/usr/sbin/glusterfs"
 _PORT = 24107
 _VOLUME = "client.vol"
-# Translators take no path that is relative to where the server works.
-_HERE = "/proc/self/cwd"
+# Translators, in files as its managing daemon writes them; of the client first what each brick has.
+_BRICK, _OF_CLIENT = (
+    Path(__file__).with_name(f"glusterfs-{side}.vol").read_text(encoding="utf-8")
+    for side in ("server", "client")
+)
 
 
 class GlusterFs(FileServer):
@@ -36,56 +35,26 @@ class GlusterFs(FileServer):
     binaries = (FIO, _SERVER, _CLIENT)
     mount = (_CLIENT, f"--volfile={_VOLUME}", "--log-file=-", MOUNT_POINT)
 
-    def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
-        """A brick on each address."""
-        data = DATA_FOLDERS[parameters["data"]]
-        return tuple(_brick(number, data) for number in range(1, 1 + parameters["servers"]))
+    def server(self, number: int, data: str, parameters: Mapping[str, Any]) -> Service:
+        """A brick; translators take no path that is relative to where the server works."""
+        address, place = (
+            server_address(number),
+            data if data[0] == "/" else f"/proc/self/cwd/{data}",
+        )
+        argv = (_SERVER, "--no-daemon", "--volfile=brick.vol", "--log-file=-")
+        files = {"brick.vol": _BRICK.format(address=address, port=_PORT, place=place)}
+        return Service(f"brick-{number}", argv, files, port=_PORT, data=data, address=address)
 
     def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
         """With the client's own file beside it."""
-        return super().served(replace(program, files={_VOLUME: _client(parameters)}), parameters)
-
-
-def _brick(number: int, data: str) -> Service:
-    address, place = server_address(number), data if data.startswith("/") else f"{_HERE}/{data}"
-    listens = {
-        "transport-type": "tcp",
-        "transport.socket.bind-address": address,
-        "transport.socket.listen-port": str(_PORT),
-        "auth.addr.brick.allow": "*",
-    }
-    volumes = [
-        _volume("posix", "storage/posix", (), {"directory": place}),
-        _volume("locks", "features/locks", ("posix",)),
-        _volume("brick", "performance/io-threads", ("locks",)),
-        _volume("server", "protocol/server", ("brick",), listens),
-    ]
-    argv = (_SERVER, "--no-daemon", "--volfile=brick.vol", "--log-file=-")
-    files = {"brick.vol": "".join(volumes)}
-    return Service(f"brick-{number}", argv, files, port=_PORT, data=data, address=address)
-
-
-def _client(parameters: Mapping[str, Any]) -> str:
-    """The client's translators, the last of which is mounted."""
-    numbers = range(1, 1 + parameters["servers"])
-    same = {"transport-type": "tcp", "remote-port": str(_PORT), "remote-subvolume": "brick"}
-    at = {f"brick-{number}": {"remote-host": server_address(number)} for number in numbers}
-    volumes = [
-        *(_volume(name, "protocol/client", (), same | host) for name, host in at.items()),
-        _volume("all", "cluster/distribute", tuple(at)),
-        _volume("behind", "performance/write-behind", ("all",)),
-        _volume("ahead", "performance/read-ahead", ("behind",)),
-    ]
-    return "".join(volumes)
-
-
-def _volume(
-    name: str, kind: str, below: Sequence[str], options: Mapping[str, str] | None = None
-) -> str:
-    lines = [f"volume {name}", f"  type {kind}"]
-    lines += [f"  option {option} {value}" for option, value in (options or {}).items()]
-    lines += [f"  subvolumes {' '.join(below)}"] if below else []
-    return "\n".join([*lines, "end-volume", ""])
+        (of_brick, rest), numbers = _OF_CLIENT.split("\n\n"), range(1, 1 + parameters["servers"])
+        parts = [
+            of_brick.format(number=number, port=_PORT, address=server_address(number))
+            for number in numbers
+        ]
+        last = rest.format(bricks=" ".join(f"brick-{number}" for number in numbers))
+        files = {_VOLUME: "\n".join([*parts, last])}
+        return super().served(replace(program, files=files), parameters)
 
 
 BENCHMARK = GlusterFs()

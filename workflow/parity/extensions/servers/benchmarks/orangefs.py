@@ -15,12 +15,7 @@ from parity.benchmarks import programs
 from parity.benchmarks.programs import installed
 from parity.core.commands import Availability
 from parity.core.spack_paths import view_of
-from parity.extensions.servers.benchmarks.file_server import (
-    DATA_FOLDERS,
-    FIO,
-    MOUNT_POINT,
-    FileServer,
-)
+from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer
 from parity.extensions.servers.benchmarks.service import Service, cannot_serve, server_address
 
 # What a site builds by itself lies as what Spack builds with a toolchain of that name.
@@ -55,17 +50,14 @@ class OrangeFs(FileServer):
         missing = not found.available and _PREFIX.name in found.reason
         return Availability(False, reason=found.reason, remedy=_BUILD) if missing else found
 
-    def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
-        """A server on each address, all with the one configuration."""
-        count, data = parameters["servers"], DATA_FOLDERS[parameters["data"]]
-        files = {"fs.conf": configuration(count, data)}
-        return tuple(_server(number, files, data) for number in range(1, 1 + count))
-
-
-def _server(number: int, files: Mapping[str, str], data: str) -> Service:
-    argv = ("/bin/sh", "-c", _SERVE, "orangefs", _SERVER, f"s{number}")
-    address = server_address(number)
-    return Service(f"server-{number}", argv, files, {}, _PORT, data, address, _SERVER)
+    def server(self, number: int, data: str, parameters: Mapping[str, Any]) -> Service:
+        """A server, with the one configuration of all."""
+        argv = ("/bin/sh", "-c", _SERVE, "orangefs", _SERVER, f"s{number}")
+        files, address = (
+            {"fs.conf": configuration(parameters["servers"], data)},
+            server_address(number),
+        )
+        return Service(f"server-{number}", argv, files, {}, _PORT, data, address, _SERVER)
 
 
 def configuration(servers: int, data: str) -> str:
@@ -74,24 +66,16 @@ def configuration(servers: int, data: str) -> str:
     Args:
         data: folder of each server's data, below its own or absolute.
     """
-    numbers = range(1, 1 + servers)
-    names = [f"s{number}" for number in numbers]
+    numbers, ranges = range(1, 1 + servers), []
     # Each has an equal part of the handles of files, and of those of their pieces.
-    halves = ((3, _FIRST_DATA), (_FIRST_DATA + 1, _LAST))
-    parts = [list(zip(names, _parts(*half, servers), strict=True)) for half in halves]
-    ranges = [
-        "".join(f"\t\tRange {name} {first}-{last}\n" for name, (first, last) in part)
-        for part in parts
-    ]
-    aliases = (f"\tAlias s{n} tcp://{server_address(n)}:{_PORT}\n" for n in numbers)
+    for first, last in ((3, _FIRST_DATA), (_FIRST_DATA + 1, _LAST)):
+        size = (last - first + 1) // servers
+        starts = [first + part * size for part in range(servers)]
+        parts = zip(numbers, starts, [*(start - 1 for start in starts[1:]), last], strict=True)
+        ranges.append("".join(f"\t\tRange s{n} {begin}-{end}\n" for n, begin, end in parts))
+    aliases = "".join(f"\tAlias s{n} tcp://{server_address(n)}:{_PORT}\n" for n in numbers)
     place = data if data.startswith("/") else f"/proc/self/cwd/{data}"
-    return _CONFIGURATION.format(data=place, aliases="".join(aliases), meta=ranges[0], io=ranges[1])
-
-
-def _parts(first: int, last: int, count: int) -> list[tuple[int, int]]:
-    size = (last - first + 1) // count
-    starts = [first + part * size for part in range(count)]
-    return list(zip(starts, [*(start - 1 for start in starts[1:]), last], strict=True))
+    return _CONFIGURATION.format(data=place, aliases=aliases, meta=ranges[0], io=ranges[1])
 
 
 BENCHMARK = OrangeFs()

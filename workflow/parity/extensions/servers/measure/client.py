@@ -7,7 +7,7 @@ each question to the mount has a time limit: without its daemon all who wait get
 
 from __future__ import annotations
 
-import json
+import math
 import os
 import shutil
 import subprocess
@@ -20,31 +20,19 @@ from pathlib import Path
 
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
-from parity.extensions.network_namespace import (
-    Namespace,
-    ask_kernel,
-    batch,
-    end_left_networks,
-    held_namespace,
-    without_ipv6,
-)
-from parity.extensions.servers.benchmarks.service import (
-    CLIENT_ADDRESS,
-    HOST_ADDRESS,
-    MOST_SERVERS,
-    PREFIX_LENGTH,
-    Served,
-    Service,
-    server_address,
-)
+from parity.extensions import network_namespace as networks
+from parity.extensions.network_namespace import Namespace, batch, told, without_ipv6
+from parity.extensions.servers.benchmarks import service as beside
+from parity.extensions.servers.benchmarks.service import Served, Service, server_address
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
 from parity.measure.attempt import Attempt, NotStarted, Order
 from parity.measure.documents import Gate
 from parity.measure.places import WORK
-from parity.measure.timed_process import kill_group, launch_environment
+from parity.measure.timed_process import kill_group, launch_environment, started
 
 INTERFACE, CLIENT_INTERFACE = "parity-link", "eth0"
-_SUBNET = f"{CLIENT_ADDRESS.rpartition('.')[0]}.0/{PREFIX_LENGTH}"
+_SUBNET = f"{beside.CLIENT_ADDRESS.rpartition('.')[0]}.0/{beside.PREFIX_LENGTH}"
+_SERVERS = tuple(server_address(1 + number) for number in range(beside.MOST_SERVERS))
 # Several of the largest segments that TCP leaves to an interface, which are sent whole; and what
 # may wait, a few milliseconds of the fastest link.
 _BURST_BYTES, _LIMIT_BYTES = 1 << 18, 1 << 22
@@ -69,16 +57,26 @@ def client_link(rate: int) -> Iterator[ClientLink]:
     Raises:
         NotStarted: the kernel does not give it, or its addresses are somebody's.
     """
+    delete = partial(answer_of, ["ip", "link", "delete", INTERFACE])
+
+    def set_client() -> None:
+        without_ipv6("all", "default")
+        own = f"{beside.CLIENT_ADDRESS}/{beside.PREFIX_LENGTH} dev {CLIENT_INTERFACE}"
+        batch([f"address add {own}", f"link set {CLIENT_INTERFACE} up"])
+        _limit(CLIENT_INTERFACE, rate)
+
     with ExitStack() as stack:
         try:
             # One that a killed runner left, whose namespace the kernel has not forgotten yet.
-            _delete()
-            _refuse_taken_addresses()
-            link = ClientLink(held_namespace(stack))
-            stack.callback(_delete)
+            delete()
+            if routes := told("ip", "-json", "route", "show", "exact", _SUBNET):
+                route = f"a route of its own to {_SUBNET}, by {routes[0]['dev']}"
+                raise UserError(f"the host has {route}")
+            link = ClientLink(networks.held_namespace(stack))
+            stack.callback(delete)
             batch(host_commands(link.namespace.path))
             without_ipv6(INTERFACE)
-            link.namespace.inside(lambda: _set_client(rate))
+            link.namespace.inside(set_client)
             _limit(INTERFACE, rate)
         except (OSError, UserError) as error:
             raise NotStarted(f"no link between servers and client: {error}") from error
@@ -88,41 +86,18 @@ def client_link(rate: int) -> Iterator[ClientLink]:
 
 def host_commands(namespace: str) -> list[str]:
     """What `ip` does on the host: the pair, and the addresses of the host's end."""
-    servers = (f"{server_address(1 + number)}/32" for number in range(MOST_SERVERS))
+    own = (f"{beside.HOST_ADDRESS}/{beside.PREFIX_LENGTH}", *(f"{one}/32" for one in _SERVERS))
     return [
         f"link add {INTERFACE} type veth peer name {CLIENT_INTERFACE} netns {namespace}",
-        *(
-            f"address add {address} dev {INTERFACE}"
-            for address in (f"{HOST_ADDRESS}/{PREFIX_LENGTH}", *servers)
-        ),
+        *(f"address add {address} dev {INTERFACE}" for address in own),
         f"link set {INTERFACE} up",
     ]
 
 
-def _set_client(rate: int) -> None:
-    """The client's end, from inside of its namespace."""
-    without_ipv6("all", "default")
-    at = f"dev {CLIENT_INTERFACE}"
-    batch([f"address add {CLIENT_ADDRESS}/{PREFIX_LENGTH} {at}", f"link set {CLIENT_INTERFACE} up"])
-    _limit(CLIENT_INTERFACE, rate)
-
-
 def _limit(interface: str, rate: int) -> None:
     if rate:
-        bucket = ["tbf", "rate", f"{rate}mbit", "burst", f"{_BURST_BYTES}"]
-        output_of(
-            ["tc", "qdisc", "add", "dev", interface, "root", *bucket, "limit", f"{_LIMIT_BYTES}"]
-        )
-
-
-def _refuse_taken_addresses() -> None:
-    routes = json.loads(output_of(["ip", "-json", "route", "show", "exact", _SUBNET]))
-    if routes:
-        raise UserError(f"the host has a route of its own to {_SUBNET}, by {routes[0]['dev']}")
-
-
-def _delete() -> None:
-    answer_of(["ip", "link", "delete", INTERFACE])
+        bucket = ["rate", f"{rate}mbit", "burst", f"{_BURST_BYTES}", "limit", f"{_LIMIT_BYTES}"]
+        output_of(["tc", "qdisc", "add", "dev", interface, "root", "tbf", *bucket])
 
 
 def _gate(namespace: Namespace, rate: int) -> Gate:
@@ -134,18 +109,16 @@ def _gate(namespace: Namespace, rate: int) -> Gate:
     }
     for name, ask in ends.items():
         try:
-            seen = ask()
+            if (seen := ask()) != expected:
+                problems.append(f"the rate of the {name} is {seen} bytes/s, not {expected}")
         except (OSError, UserError) as error:
             problems.append(f"the end of the {name} cannot be asked any more: {error}")
-            continue
-        if seen != expected:
-            problems.append(f"the rate of the {name} is {seen} bytes/s, not {expected}")
     return Gate("network", not problems, "; ".join(problems))
 
 
 def _rate_of(interface: str) -> int:
     """Bytes per second of an interface's token bucket; 0 without one."""
-    queues = json.loads(output_of(["tc", "-json", "qdisc", "show", "dev", interface]))
+    queues = told("tc", "-json", "qdisc", "show", "dev", interface)
     return sum(int(queue["options"]["rate"]) for queue in queues if queue["kind"] == "tbf")
 
 
@@ -177,9 +150,9 @@ def servers_bridge(
     at = {address: published_address(address) for address in ports} if arm.published else {}
     try:
         try:
-            output_of(["ip", "-batch", "-"], given="\n".join(bridge_commands(interface, at)))
+            batch(bridge_commands(interface, at))
             arm.begin_servers(image, SUBNET, ports, at)
-            client.inside(lambda: _route_client(at))
+            client.inside(lambda: [output_of(words) for words in client_commands(at)])
         except (OSError, UserError) as error:
             raise NotStarted(f"no bridge for the servers: {error}") from error
         yield
@@ -195,28 +168,15 @@ def published_address(address: str) -> str:
 
 def bridge_commands(interface: str, at: Mapping[str, str]) -> list[str]:
     """What `ip` does on the host: the servers' addresses go, those of published ports come."""
-    own = [server_address(1 + number) for number in range(MOST_SERVERS)]
-    return [
-        *(f"address delete {address}/32 dev {interface}" for address in own),
-        *(f"address add {address}/32 dev {interface}" for address in at.values()),
-    ]
+    gone = [f"address delete {address}/32 dev {interface}" for address in _SERVERS]
+    return [*gone, *(f"address add {address}/32 dev {interface}" for address in at.values())]
 
 
 def client_commands(at: Mapping[str, str]) -> list[list[str]]:
     """What makes the client find them."""
-    return [
-        ["ip", "route", "add", SUBNET, "via", HOST_ADDRESS],
-        *(
-            ["iptables", "-t", "nat", "-A", "OUTPUT", "-d", address, "-j", "DNAT",
-             "--to-destination", published]
-            for address, published in at.items()
-        ),
-    ]  # fmt: skip
-
-
-def _route_client(at: Mapping[str, str]) -> None:
-    for words in client_commands(at):
-        output_of(words)
+    output = ["iptables", "-t", "nat", "-A", "OUTPUT", "-d"]
+    route = ["ip", "route", "add", SUBNET, "via", beside.HOST_ADDRESS]
+    return [route, *([*output, own, "-j", "DNAT", "--to-destination", at[own]] for own in at)]
 
 
 MOUNT_SECONDS = 30.0
@@ -244,43 +204,40 @@ def client_mount(attempt: Attempt, served: Served, link: ClientLink) -> Iterator
         yield found
         return
     point, log = WORK / served.mount_point, attempt.folder / "mount.log"
+    answer = partial(_answer, link=link, log=log)
     point.mkdir(parents=True)
     try:
-        _mount(served, link, log)
-        _wait_for_room(attempt.order.program.least_free_bytes, served.mount_point, link, log)
+        deadline = time.monotonic() + MOUNT_SECONDS
+        for words in filter(None, (served.mount, served.mounted)):
+            while answer([*link.namespace.words, *words], deadline=deadline) is None:
+                if time.monotonic() >= deadline:
+                    said = log.read_text(errors="replace").strip()[-600:]
+                    raise NotStarted(f"{words[0]} did not succeed in {MOUNT_SECONDS:.0f} s: {said}")
+                time.sleep(_PAUSE_SECONDS)
+        needed, deadline = attempt.order.program.least_free_bytes, time.monotonic() + MOUNT_SECONDS
+        asked = ["stat", "--file-system", "--format=%a %S", served.mount_point]
+        # Until servers have told each other how much they have.
+        while True:
+            free = math.prod(map(int, (answer(asked, deadline=deadline) or "0 0").split()))
+            if free > needed:
+                break
+            if time.monotonic() >= deadline:
+                has = f"the mounted file system has {free} bytes free"
+                raise NotStarted(f"{has}, and the program needs {needed}")
+            time.sleep(_PAUSE_SECONDS)
         yield found
-        told = _answer(["ls", "-A", str(point)], link, log)
-        found.append(Gate("mount", bool(told), "" if told else "nothing was written to the mount"))
+        there = answer(["ls", "-A", str(point)])
+        found.append(
+            Gate("mount", bool(there), "" if there else "nothing was written to the mount")
+        )
     finally:
-        _unmount(point, link, log)
+        if point in mounts_below(point):
+            answer(["umount", str(point)])
+        # Its daemon has nothing left to do, and takes its time.
+        let_go(link)
+        unmount_below(point)
         # Not empty where a container did not see the mount and wrote beside it.
         shutil.rmtree(point, ignore_errors=True)
-
-
-def _mount(served: Served, link: ClientLink, log: Path) -> None:
-    deadline = time.monotonic() + MOUNT_SECONDS
-    for words in filter(None, (served.mount, served.mounted)):
-        while _answer([*link.namespace.words, *words], link, log, deadline) is None:
-            if time.monotonic() >= deadline:
-                said = log.read_text(errors="replace").strip()[-600:]
-                raise NotStarted(f"{words[0]} did not succeed in {MOUNT_SECONDS:.0f} s: {said}")
-            time.sleep(_PAUSE_SECONDS)
-
-
-def _wait_for_room(least_free_bytes: int, point: str, link: ClientLink, log: Path) -> None:
-    """Wait until servers have told each other how much they have."""
-    deadline = time.monotonic() + MOUNT_SECONDS
-    words = ["stat", "--file-system", "--format=%a %S", point]
-    while True:
-        blocks, size = map(int, (_answer(words, link, log, deadline) or "0 0").split())
-        if blocks * size > least_free_bytes:
-            return
-        if time.monotonic() >= deadline:
-            raise NotStarted(
-                f"the mounted file system has {blocks * size} bytes free, and the program "
-                f"needs {least_free_bytes}"
-            )
-        time.sleep(_PAUSE_SECONDS)
 
 
 def _answer(
@@ -290,15 +247,7 @@ def _answer(
     left = max(0.1, deadline - time.monotonic()) if deadline else ANSWER_SECONDS
     answer = log.with_suffix(".answer")
     with log.open("ab") as said, answer.open("wb") as out:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=said,
-            env=launch_environment(os.environ),
-            cwd=WORK,
-            start_new_session=True,
-        )
+        process = started(words, out, said, launch_environment(os.environ), WORK)
         try:
             status = process.wait(left)
         except subprocess.TimeoutExpired:
@@ -317,14 +266,6 @@ def let_go(link: ClientLink) -> None:
     link.namespace.empty(0)
 
 
-def _unmount(point: Path, link: ClientLink, log: Path) -> None:
-    if point in mounts_below(point):
-        _answer(["umount", str(point)], link, log)
-    # Its daemon has nothing left to do, and takes its time.
-    let_go(link)
-    unmount_below(point)
-
-
 def unmount_below(folder: Path) -> None:
     """Unmount, lazily, all that is mounted at a folder or below; nothing there is touched.
 
@@ -332,7 +273,7 @@ def unmount_below(folder: Path) -> None:
         OSError: the kernel refuses it.
     """
     for point in mounts_below(folder):
-        ask_kernel("umount2", os.fsencode(point), _MNT_DETACH)
+        networks.ask_kernel("umount2", os.fsencode(point), _MNT_DETACH)
 
 
 def mounts_below(folder: Path) -> list[Path]:
@@ -345,7 +286,7 @@ def mounts_below(folder: Path) -> list[Path]:
 def sweep() -> None:
     """Let nobody wait for the mount of a dead runner, and end its daemon."""
     unmount_below(WORK)
-    end_left_networks()
+    networks.end_left_networks()
 
 
 SWEEP = sweep

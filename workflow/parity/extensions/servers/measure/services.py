@@ -36,10 +36,10 @@ from parity.extensions.servers.measure.client import (
 from parity.extensions.servers.measure.usage import usage
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
 from parity.measure import gates, inner_command, places
-from parity.measure.attempt import Attempt, NotStarted, Order
+from parity.measure.attempt import Attempt, NotStarted, Order, started_beside
 from parity.measure.documents import Gate
 from parity.measure.places import end_processes_in
-from parity.measure.timed_process import kill_group, launch_environment
+from parity.measure.timed_process import kill_group
 from parity.runtimes.model import Arm, Launch
 
 SERVERS = places.WORK / FOLDER
@@ -153,20 +153,7 @@ def _started(order: Order, service: Service, launch: Launch, folder: Path) -> Se
     its = replace(its, cpus=cpus, image=image, address=service.address)
     command = service_command(order, service, its)
     log = folder / f"service-{service.name}.log"
-    try:
-        with log.open("wb") as said:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                env=launch_environment(os.environ),
-                cwd=own,
-                start_new_session=True,
-            )
-    except OSError as error:
-        raise NotStarted(f"cannot start {command[0]}: {error.strerror}") from error
-    return Server(service, command, its, log, process)
+    return Server(service, command, its, log, started_beside(command, log, own))
 
 
 def service_command(order: Order, service: Service, its: Launch) -> list[str]:
