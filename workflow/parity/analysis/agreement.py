@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from statsmodels.stats.inter_rater import cohens_kappa
+import scipy
+from scipy import special
 
 from parity.analysis import outcomes, tables
 from parity.analysis.analysis import Analysed, Key
@@ -270,12 +270,12 @@ def count_range(groups: Sequence[int], correlation: float = 0.0) -> tuple[int, i
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(101)
     weights = weights / weights.sum()
-    bound, own = stats.norm.ppf((1 + CONFIDENCE) / 2), math.sqrt(1 - correlation)
+    bound, own = special.ndtri((1 + CONFIDENCE) / 2), math.sqrt(1 - correlation)
     common = math.sqrt(correlation) * nodes
-    inside = stats.norm.cdf((bound - common) / own) - stats.norm.cdf((-bound - common) / own)
+    inside = special.ndtr((bound - common) / own) - special.ndtr((-bound - common) / own)
     counts = np.ones(1)
     for size in groups:
-        of_group = weights @ stats.binom.pmf(np.arange(size + 1), size, inside[:, None])
+        of_group = weights @ scipy.stats.binom.pmf(np.arange(size + 1), size, inside[:, None])
         counts = np.convolve(counts, of_group)
     summed = np.cumsum(counts) / counts.sum()
     tail = (1 - CONFIDENCE) / 2
@@ -293,7 +293,7 @@ def kappa_of(both: Sequence[tuple[str, str]]) -> Kappa:
     counts, total = Counter(both), len(both)
     words = sorted({word for pair in both for word in pair})
     agreeing = sum(counts[word, word] for word in words)
-    share = stats.binomtest(agreeing, total).proportion_ci(0.95) if total else (0.0, 1.0)
+    share = scipy.stats.binomtest(agreeing, total).proportion_ci(0.95) if total else (0.0, 1.0)
     counted = Kappa(dict(counts), total, agreeing, (float(share[0]), float(share[1])))
     alone = [judge.pop() for judge in map(set, zip(*both, strict=True)) if len(judge) == 1]
     needed = 2 * len(words) ** 2
@@ -304,6 +304,8 @@ def kappa_of(both: Sequence[tuple[str, str]]) -> Kappa:
         return replace(counted, reason=f"all are {alone[0]} in {which}")
     if total < needed:
         return replace(counted, reason=f"too few: {len(words)} words need {needed}")
+    from statsmodels.stats.inter_rater import cohens_kappa  # it loads all of scipy.stats
+
     found = cohens_kappa([[counts[one, other] for other in words] for one in words])
     low, high = np.clip((found.kappa_low, found.kappa_upp), -1, 1)
     return replace(counted, kappa=float(found.kappa), interval95=(float(low), float(high)))

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
+from scipy import special
 
 from parity.analysis import tables
 from parity.analysis.dataset import Dataset, Place
@@ -179,7 +180,8 @@ def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
 
 def half_width(effects: np.ndarray) -> float:
     """Half the width of Student's 95 % interval of the mean of at least two effects."""
-    return float(stats.t.ppf(0.975, len(effects) - 1) * stats.sem(effects))
+    error = effects.std(ddof=1) / len(effects) ** 0.5
+    return float(special.stdtrit(len(effects) - 1, 0.975) * error)
 
 
 def _means(by_block: Mapping[str, float], blocks: list[list[str]]) -> np.ndarray:
@@ -192,7 +194,7 @@ def _differ(groups: list[list[float]]) -> bool:
     """Whether a one-way analysis of variance finds that groups differ; so do constant ones."""
     if all(np.ptp(group) == 0 for group in groups):
         return len({group[0] for group in groups}) > 1
-    return float(stats.f_oneway(*groups).pvalue) < PRELIMINARY
+    return float(scipy.stats.f_oneway(*groups).pvalue) < PRELIMINARY
 
 
 def objection_to_losses(
@@ -221,7 +223,7 @@ def objection_to_losses(
     if not any(lost):
         return ""
     counts = np.array([[one, len(begun) - one] for one in lost])
-    unequal = stats.fisher_exact(counts).pvalue < PRELIMINARY
+    unequal = scipy.stats.fisher_exact(counts).pvalue < PRELIMINARY
     if not unequal and max(lost) <= LOST_SHARE * len(begun):
         return ""
     said = ", ".join(f"{one} in {arm}" for one, arm in zip(lost, arms, strict=True))

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 
 def finite(
@@ -85,7 +86,7 @@ def percentile_interval(replicates: NDArray[np.float64], units: int) -> PartialI
 
 
 # Bonett's correction for small samples: the normal quantile of one-sided 95 %.
-SMALL_SAMPLE = float(stats.norm.ppf(0.95))
+SMALL_SAMPLE = float(special.ndtri(0.95))
 
 
 class ScatterRatio(NamedTuple):
@@ -130,7 +131,7 @@ def scatter_ratio(deviations: np.ndarray, confidence: float = 0.95) -> ScatterRa
     """
     share(confidence=confidence)
     a, b = deviations
-    quantile = stats.t.ppf((1 + confidence) / 2, len(a) - 1)
+    quantile = special.stdtrit(len(a) - 1, (1 + confidence) / 2)
     error = quantile**2 / len(a) * np.cov(a, b)
     # The ratios r for which (mean(a) - r mean(b))^2 is at most t^2 times its variance.
     squared = b.mean() ** 2 - error[1, 1]
@@ -151,7 +152,7 @@ def p_scatters_less(deviations: np.ndarray, factor: float = 1.0) -> float:
     if np.ptp(differences) == 0:
         return 0.0 if differences[0] < 0 else 1.0
     error = differences.std(ddof=1) / math.sqrt(len(differences))
-    return float(stats.t.cdf(differences.mean() / error, len(differences) - 1))
+    return float(special.stdtr(len(differences) - 1, differences.mean() / error))
 
 
 def deviations_of(logs_a: Iterable[float], logs_b: Iterable[float]) -> np.ndarray:
@@ -179,7 +180,7 @@ def cv_bound(values: Iterable[float], confidence: float) -> float:
     """
     share(confidence=confidence)
     centre, error = _log_variance(values)
-    return math.sqrt(math.expm1(math.exp(centre + float(stats.norm.ppf(confidence)) * error)))
+    return math.sqrt(math.expm1(math.exp(centre + float(special.ndtri(confidence)) * error)))
 
 
 def p_cv_below(values: Iterable[float], bound: float) -> float:
@@ -188,7 +189,7 @@ def p_cv_below(values: Iterable[float], bound: float) -> float:
     reached = math.log(math.log1p(bound**2))
     if error == 0:
         return 0.0 if centre < reached else 1.0
-    return float(stats.norm.sf((reached - centre) / error))
+    return float(special.ndtr((centre - reached) / error))
 
 
 def _log_variance(values: Iterable[float]) -> tuple[float, float]:
@@ -197,7 +198,7 @@ def _log_variance(values: Iterable[float]) -> tuple[float, float]:
     blocks, variance = len(logs), float(logs.var(ddof=1))
     if variance == 0:
         return -math.inf, 0.0
-    around = logs - stats.trim_mean(logs, 1 / (2 * math.sqrt(blocks - 4)))
+    around = logs - scipy.stats.trim_mean(logs, 1 / (2 * math.sqrt(blocks - 4)))
     kurtosis = blocks * float((around**4).sum()) / ((blocks - 1) * variance) ** 2
     error = math.sqrt(max(kurtosis - (blocks - 3) / blocks, 0.0) / (blocks - 1))
     widened = blocks / (blocks - SMALL_SAMPLE)
@@ -227,7 +228,7 @@ def page_trend(table: pd.DataFrame, expect: str = RISING) -> float:
         raise ValueError(f"a trend needs 3 levels in 2 blocks, not {levels} in {blocks}")
     predicted = np.arange(1, levels + 1)
     ranks = predicted if expect == RISING else predicted[::-1]
-    return float(stats.page_trend_test(values, predicted_ranks=ranks).pvalue)
+    return float(scipy.stats.page_trend_test(values, predicted_ranks=ranks).pvalue)
 
 
 def slopes_per_doubling(table: pd.DataFrame) -> np.ndarray:

@@ -17,13 +17,15 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
+from scipy.special import ndtr, ndtri
 
 from parity.analysis.estimate import ALPHA
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(160)
 # A sum of unit normals lies within this many standard deviations but for 1e-15.
 REACH = 8.0
+ROOT = math.sqrt(2 * math.pi)
 
 
 class Levels(NamedTuple):
@@ -98,10 +100,10 @@ def nominal_level(made: tuple[int, ...], most: int, alpha: float) -> float:
         fresh = spent(blocks / most, alpha) - gone
         bound = _bound(at, mass, step, fresh, reach)
         sums = -reach + (bound + reach) * (NODES + 1) / 2
-        density = stats.norm.pdf((sums[:, None] - at) / step) / step @ mass
+        density = np.exp(-(((sums[:, None] - at) / step) ** 2) / 2) / ROOT / step @ mass
         at, mass = sums, density * WEIGHTS * (bound + reach) / 2
         before, gone = blocks, gone + fresh
-    return float(stats.norm.sf(bound / math.sqrt(made[-1])))
+    return float(ndtr(-bound / math.sqrt(made[-1])))
 
 
 def _error_of(p: float, made: tuple[int, ...], most: int) -> float:
@@ -110,8 +112,8 @@ def _error_of(p: float, made: tuple[int, ...], most: int) -> float:
     if p <= levels[0]:
         # What is as rare as this happens at one look only: the share of its spending.
         return p * float(errors[0] / levels[0])
-    at = np.interp(stats.norm.isf(p), stats.norm.isf(levels[::-1]), stats.norm.isf(errors[::-1]))
-    return float(stats.norm.sf(at)) if p < levels[-1] else 1.0
+    at = np.interp(-ndtri(p), -ndtri(levels[::-1]), -ndtri(errors[::-1]))
+    return float(ndtr(-at)) if p < levels[-1] else 1.0
 
 
 @lru_cache
@@ -125,6 +127,6 @@ def _bound(at: np.ndarray, mass: np.ndarray, step: float, fresh: float, reach: f
     """The sum that is exceeded with the probability `fresh`, one step after those that went on."""
 
     def excess(bound: float) -> float:
-        return float(mass @ stats.norm.sf((bound - at) / step)) - fresh
+        return float(mass @ ndtr((at - bound) / step)) - fresh
 
-    return float(optimize.brentq(excess, -reach, reach, xtol=1e-10))
+    return float(scipy.optimize.brentq(excess, -reach, reach, xtol=1e-10))

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from parity.analysis import methods
 from parity.analysis.methods import NO_INTERVAL, percentile_interval, resampled
@@ -86,8 +86,8 @@ def ranks_of_interval(
     """
     methods.share(quantile=quantile, confidence=confidence)
     error = (1 - confidence) / 2
-    low = int(stats.binom.ppf(error, count, quantile))
-    high = int(stats.binom.ppf(1 - error, count, quantile)) + 1
+    low = int(scipy.stats.binom.ppf(error, count, quantile))
+    high = int(scipy.stats.binom.ppf(1 - error, count, quantile)) + 1
     return low if low > 0 else None, high if high <= count else None
 
 
@@ -319,7 +319,7 @@ def _p_of_fit(above: NDArray[np.float64], tail: Tail) -> float:
     Each simulated sample is fitted anew, as the data were (Stute et al., Metrika 1993): against
     the law itself the data would look better than they are.
     """
-    law = stats.genpareto(tail.shape[0], scale=tail.scale[0])
+    law = scipy.stats.genpareto(tail.shape[0], scale=tail.scale[0])
     random = np.random.default_rng(len(above))
     observed, further = _distance(above, tail), 0
     for sample in law.rvs((_SIMULATED, len(above)), random_state=random):
