@@ -132,10 +132,9 @@ def gflop(order: int) -> float:
 def read_values(text: str, parameters: Mapping[str, Any]) -> dict[str, float]:
     """All metrics of one run; hpcc appends to its file, so a second run is looked for.
 
-    Raises:
-        Refused: not one whole run of hpcc (`truncated`, `unparsable`, `several-runs`), a
-            check failed (`residual-failed`, `validation-failed`), it was another problem
-            (`wrong-size`), or summary and sections differ (`contradictory`).
+    Raises Refused: not one whole run of hpcc (`truncated`, `unparsable`, `several-runs`), a check
+    failed (`residual-failed`, `validation-failed`), it was another problem (`wrong-size`), or
+    summary and sections differ (`contradictory`).
     """
     require_complete(text, "HPC Challenge Benchmark", _END)
     sections = Said(_sections(text))

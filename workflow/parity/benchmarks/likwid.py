@@ -36,8 +36,7 @@ _LAYOUT = Layout(
 def working_set(parameters: Mapping[str, Any], node: NodeFacts) -> int:
     """The working set in units of 1000 bytes, rounded down so that likwid need not round.
 
-    Raises:
-        UserError: the node does not tell its last-level cache, and no size is given.
+    Raises UserError: the node does not tell its last-level cache, and no size is given.
     """
     wanted = parameters["working_set_mib"] * 2**20
     if not wanted and not node.last_level_cache:

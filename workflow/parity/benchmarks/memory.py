@@ -29,10 +29,8 @@ def plateau(samples: Sequence[Sample]) -> tuple[list[Sample], list[Sample]]:
 
     A sample counts if the program's private dirty memory is then at least `FULL_SIZE` of its
     largest value: neither its start, nor the filling of its arrays, nor its end. The publication
-    leaves out samples below 40 GiB, which fits its program and nodes.
-
-    Raises:
-        Refused: a sample does not tell what it should, or is there twice.
+    leaves out samples below 40 GiB, which fits its program and nodes. Raises Refused: a sample does
+    not tell what it should, or is there twice.
     """
     taken = [
         (number(row, "seconds", -math.inf), row.get("process"), row.get("pid")) for row in samples

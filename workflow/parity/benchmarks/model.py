@@ -79,8 +79,7 @@ class NodeFacts:
     def first_cpus(self, count: int, where: str) -> tuple[int, ...]:
         """The first `count` logical CPUs that the runner may use.
 
-        Raises:
-            UserError: there are fewer; threads on one CPU would measure the scheduler.
+        Raises UserError: there are fewer; threads on one CPU would measure the scheduler.
         """
         if count > len(self.cpus):
             raise UserError(
@@ -311,8 +310,7 @@ class Benchmark(ABC):
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The program for these parameters and factor levels on this node.
 
-        Raises:
-            UserError: the node cannot run it, or parameters contradict each other.
+        Raises UserError: the node cannot run it, or parameters contradict each other.
         """
 
     @abstractmethod

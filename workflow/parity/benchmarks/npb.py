@@ -55,12 +55,9 @@ def kernel_words(parameters: Mapping[str, Any], toolchain: str) -> tuple[str, ..
 def kernel_values(outputs: Outputs) -> dict[str, float]:
     """Rate in Mop/s and time in s of one kernel.
 
-    The time is printed to 10 ms only, so the rate, which has more digits, is compared.
-
-    Raises:
-        Refused: a line is missing, the kernel says that its result is wrong
-            (`verification-failed`), it did something else than it was asked for, or its
-            numbers contradict each other.
+    The time is printed to 10 ms only, so the rate, which has more digits, is compared. Raises
+    Refused: a line is missing, the kernel says that its result is wrong (`verification-failed`), it
+    did something else than it was asked for, or its numbers contradict each other.
     """
     asked = outputs.parameters
     openmpi.require_one_world(outputs)

@@ -24,10 +24,8 @@ def placed(program: Program, parameters: Mapping[str, Any], node: NodeFacts, whe
     """A program with the ranks of its allocation, and the CPUs that those of a node are bound to.
 
     In containers that share a node rank r of R has the CPU at ⌊r·C/R⌋ of C, in the equal part of
-    its container; there may be more ranks than CPUs. Elsewhere each rank has one of its own.
-
-    Raises:
-        UserError: a node would get more ranks than it has CPUs, or several have containers.
+    its container; there may be more ranks than CPUs. Elsewhere each rank has one of its own. Raises
+    UserError: a node would get more ranks than it has CPUs, or several have containers.
     """
     nodes, ranks = parameters["nodes"], parameters["ranks"]
     containers, cpus = parameters.get("containers_per_node", 0), node.cpus
@@ -136,11 +134,8 @@ def program(
 ) -> Program:
     """The ranks of an allocation: started by the site or, where it has no launcher, inside.
 
-    Args:
-        name: of the benchmark, for messages.
-
-    Raises:
-        UserError: more ranks on a node than CPUs, or several nodes without a launcher.
+    `name`: of the benchmark, for messages. Raises UserError: more ranks on a node than CPUs, or
+    several nodes without a launcher.
     """
     where = f"{name}: allocations, ranks of one node"
     if node.launcher or "containers_per_node" in parameters:
@@ -224,13 +219,10 @@ def require_one_world(outputs: Outputs) -> None:
 def require_world(stderr: str, nodes: int, ranks: int) -> None:
     """Refuse a run whose ranks are not one world on these nodes, equally many on each.
 
-    Who shares a node (or container) with whom follows from the transport: shared memory ends
-    there and is always preferred, so everyone else is reached over the network.
-
-    Raises:
-        Refused: every process is alone (`singletons`), ranks are missing or too many
-            (`world-size`), or one is reached otherwise than its place demands
-            (`transport`).
+    Who shares a node (or container) with whom follows from the transport: shared memory ends there
+    and is always preferred, so everyone else is reached over the network. Raises Refused: every
+    process is alone (`singletons`), ranks are missing or too many (`world-size`), or one is reached
+    otherwise than its place demands (`transport`).
     """
     if ranks > LARGEST_WORLD:
         return

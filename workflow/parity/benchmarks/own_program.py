@@ -51,10 +51,8 @@ def check_pattern(pattern: str, groups: int, where: str) -> None:
 def compiled(pattern: str, groups: int, where: str) -> Any:
     """A pattern of a user as RE2 runs it, in a time that is linear in the text.
 
-    Python's own engine tries one way after the other, and takes hours for some patterns.
-
-    Raises:
-        UserError: it is no pattern, or has another number of groups.
+    Python's own engine tries one way after the other, and takes hours for some patterns. Raises
+    UserError: it is no pattern, or has another number of groups.
     """
     import re2  # whoever measures reads nothing
 

@@ -98,8 +98,7 @@ def death_in(text: str) -> str:
 def with_a_point(text: str, what: str) -> str:
     """A printed number with a decimal point, whichever sign its country has for it.
 
-    Raises:
-        Refused: one comma before three digits may be either sign, as in 1,234.
+    Raises Refused: one comma before three digits may be either sign, as in 1,234.
     """
     commas, points = text.count(","), text.count(".")
     if not commas:
@@ -128,12 +127,11 @@ def require_short_lines(text: str) -> None:
 def require_complete(text: str, begin: str, end: str) -> None:
     """Refuse a text that is not one whole run: one header, one end, nothing but blanks after it.
 
+    Raises Refused: `unparsable` without a header, `truncated` without an end, `several-runs`.
+
     Args:
         begin: literal text that every run of the program prints once.
         end: regular expression of the very last thing it prints, without blanks at its end.
-
-    Raises:
-        Refused: `unparsable` without a header, `truncated` without an end, `several-runs`.
     """
     require_short_lines(text)
     if begin not in text:
@@ -300,8 +298,7 @@ def printed(text: str, what: str) -> Printed:
 def require_agreement(one: Printed, other: Printed, what: str) -> None:
     """Refuse an output that tells the same in two ways (`what` names both, for people).
 
-    Raises:
-        Refused: they are further apart than their digits allow (`contradictory`).
+    Raises Refused: they are further apart than their digits allow (`contradictory`).
     """
     require_at_most(one, other, what)
     require_at_most(other, one, what)

@@ -110,10 +110,8 @@ def require_balance(shares: Iterable[Share], threads: int) -> None:
 
     Of n threads one of which has none, the standard deviation is at least mean/sqrt(n-1), if the
     others share equally. Both must be as large, because events alone scatter where processors
-    differ, and the time is printed to 10 ms only.
-
-    Raises:
-        Refused: one of several did nothing, or one alone differs from itself (`unbalanced`).
+    differ, and the time is printed to 10 ms only. Raises Refused: one of several did nothing, or
+    one alone differs from itself (`unbalanced`).
     """
     idle, alone = [], []
     for mean, deviation in shares:

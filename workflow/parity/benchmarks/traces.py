@@ -47,14 +47,13 @@ def read_file(
 ) -> tuple[dict[str, Any], NDArray[np.void]]:
     """The head of a file by its fields' names, and its entries.
 
+    Raises Refused: `unparsable` where it is no such file, `truncated` where a part is missing, and
+    `contradictory` where it is not what was written.
+
     Args:
         magic: what its program's files begin with: a byte, and a name.
         heads: how the program lays its head out, by version; with `magic`, `version`, `count`.
         numbers: fields that are finite and not below zero.
-
-    Raises:
-        Refused: `unparsable` where it is no such file, `truncated` where a part is missing, and
-            `contradictory` where it is not what was written.
     """
     if not content.startswith(magic):
         raise Refused("unparsable", f"the file does not begin as {magic[1:].decode()} has it")

@@ -48,14 +48,13 @@ def output_of(
 ) -> str:
     """Run a command to its end and return its standard output.
 
+    Raises UserError: the program is not there or failed; the message ends with its output.
+
     Args:
         environment: variables on top of our own.
         inherited: names of our own that it sees; all of them if not given.
         log: file that the command line and both streams are appended to.
         given: what it reads from its standard input.
-
-    Raises:
-        UserError: the program is not there or failed; the message ends with its output.
     """
     words = [str(word) for word in argv]
     ours = {k: v for k, v in os.environ.items() if inherited is None or k in inherited}

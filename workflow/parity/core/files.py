@@ -62,8 +62,7 @@ def read_regular(path: Path, most: int | None = None) -> str:
 def read_input(path: Path, most: int = LARGEST_INPUT) -> str:
     """The text of a file that people write; a mark of its byte order is no part of it.
 
-    Raises:
-        UserError: it is not there, cannot be read, is no regular file, not UTF-8, or too large.
+    Raises UserError: it is not there, cannot be read, is no regular file, not UTF-8, or too large.
     """
     try:
         return read_regular(path, most).removeprefix("\ufeff")
@@ -150,12 +149,11 @@ def read_rows(
 ) -> list[dict[str, str]]:
     """The rows of a CSV file that people write, as text by column: every row with every column.
 
+    Raises UserError: the file is no such table; with the line of the row.
+
     Args:
         optional: columns that it may have, too; with any, all may come in any order.
         most: how many bytes the file may have.
-
-    Raises:
-        UserError: the file is no such table; with the line of the row.
     """
     reader = csv.reader(io.StringIO(read_input(path, most), newline=""), strict=True)
     rows: list[dict[str, str]] = []

@@ -185,8 +185,7 @@ def schema(name: str) -> dict[str, Any]:
 def check(document: Any, rules: dict[str, Any], where: str) -> None:
     """Check a document against a JSON schema.
 
-    Raises:
-        UserError: with the violation that says most, the key's path and what is allowed there.
+    Raises UserError: with the violation that says most, the key's path and what is allowed there.
     """
     errors = _Validator(rules).iter_errors(document)
     error = jsonschema.exceptions.best_match(islice(errors, MOST_COMPARED))

@@ -53,6 +53,8 @@ def import_rows(
 ) -> Path:
     """Archive rows that are checked (`rows.checked`); the folder of the new archive.
 
+    Raises UserError: no row is of the reference, or there is an archive of this study and day.
+
     Args:
         files: that the rows are from.
         study: name of the new study.
@@ -61,9 +63,6 @@ def import_rows(
         margin: as a fraction, for all cases; None to report differences only.
         root: the folder of all archives.
         now: the moment that stands for all of theirs.
-
-    Raises:
-        UserError: no row is of the reference, or there is an archive of this study and day.
     """
     arms, (first, *others) = dict.fromkeys(row.arm for row in rows), (file.name for file in files)
     named = f"{first} and {len(others)} more" if others else first

@@ -163,11 +163,9 @@ def checked(rows: Sequence[Row], may_lack: bool = False) -> list[Row]:
 
     What a run that is not valid did not leave is filled in, so that it counts as lost. Without a
     block each repetition is a run of its own. `may_lack` is as of the converter that made them.
-
-    Raises:
-        UserError: there is no row, or one arm only; a name, number, unit or direction is none; a
-            number comes twice; a metric changes its unit or direction; two things go by one
-            name; no run of a case left a number.
+    Raises UserError: there is no row, or one arm only; a name, number, unit or direction is none; a
+    number comes twice; a metric changes its unit or direction; two things go by one name; no run of
+    a case left a number.
     """
     models: dict[str, dict[str, Row]] = {}
     first_of_name: dict[tuple[str, str], Row] = {}

@@ -231,10 +231,8 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
 def _seconds_of_ranks(ranks: gates.Ranks, host: str, outer: float) -> float | None:
     """From the first start to the last end of the ranks on a node; None if they do not tell.
 
-    Of one node alone, because the clocks of several differ; programs end together.
-
-    Args:
-        outer: seconds of the whole start, the launcher's own time included.
+    Of one node alone, because the clocks of several differ; programs end together. `outer`: seconds
+    of the whole start, the launcher's own time included.
     """
     there = [each for each in ranks.values() if each["node"] == host]
     began, ended = ([each.get(name, "") for each in there] for name in ("began", "ended"))
@@ -287,15 +285,12 @@ class ArmLost(Exception):
 def make_attempt(order: Order, folder: Path) -> RunRecord:
     """Make one attempt in its own, new folder; its record is written as the last act.
 
-    Args:
-        folder: empty but for a folder `state`; a container is called after it.
+    `folder`: empty but for a folder `state`; a container is called after it. Raises AllocationLost,
+    ArmLost: the run failed because its nodes, or its arm's image or runtime, were taken away; no
+    record is written, so the attempt counts as interrupted.
 
     Returns:
         The record; its `reason` is empty when the program ended well and all gates held.
-
-    Raises:
-        AllocationLost, ArmLost: the run failed because its nodes, or its arm's image or runtime,
-            were taken away; no record is written, so the attempt counts as interrupted.
     """
     name = name_in(folder)
     state, cpus = (folder / "state").resolve(), order.program.cpus
@@ -359,8 +354,7 @@ def _refuse_lost_arm(order: Order) -> None:
 def _end_left_overs(order: Order, launch: Launch) -> None:
     """End whatever a failed run left, ranks in sessions of their own included.
 
-    Raises:
-        AllocationLost: not every node of the allocation answers any more.
+    Raises AllocationLost: not every node of the allocation answers any more.
     """
     program, launcher = order.program, order.session.system.launcher
     clean_up(order.arm, launch, program.ranks)

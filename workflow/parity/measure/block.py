@@ -61,6 +61,10 @@ def run_block(
 ) -> Session | None:
     """Run a block in `folder`, which keeps every attempt ever made; write its record last.
 
+    Raises UserError: the working folder is not ours, or we stand in it; the allocation is not the
+    block's, or was lost on the way; a file of the block is broken; blocks of this plan were
+    measured on another system.
+
     Args:
         images: the records of the image formats, by format.
         expected: SHA-256 of the native programs by path, as their build recorded it; empty
@@ -71,20 +75,13 @@ def run_block(
 
     Returns:
         Its session; None if there was nothing to run.
-
-    Raises:
-        UserError: the working folder is not ours, or we stand in it; the allocation is
-            not the block's, or was lost on the way; a file of the block is broken; blocks of
-            this plan were measured on another system.
     """
     block = plan.block(block_name)
     folder.mkdir(parents=True, exist_ok=True)
     places.make_places(SCRATCH)
     if Path.cwd().is_relative_to(SCRATCH):
-        raise UserError(
-            f"the study lies in {SCRATCH}, where measured programs work and are ended",
-            action="move the clone to another folder",
-        )
+        problem = f"the study lies in {SCRATCH}, where measured programs work and are ended"
+        raise UserError(problem, action="move the clone to another folder")
     for each, sessions in begun(plan, folder).items():
         refuse_another_system(each, sessions, system.name)
     allocation = this_allocation(system, block.nodes)
@@ -259,11 +256,10 @@ def run_batch(
 ) -> BatchRecord:
     """Run the blocks of a batch, each in its own folder below `blocks`.
 
+    Raises UserError: as of `run_block`; what is measured by then is kept.
+
     Args:
         images, expected, system, stops: as of `run_block`.
-
-    Raises:
-        UserError: as of `run_block`; what is measured by then is kept.
     """
     names, session = [block.name for block in batch.blocks], None
     measured: list[str] = []

@@ -405,15 +405,12 @@ def read_sessions(block: Path) -> tuple[SessionRecord, ...]:
 def refuse_another_system(block: Path, sessions: Iterable[SessionRecord], system: str) -> None:
     """Refuse a block in a folder that has sessions of another system; its name would not tell.
 
-    Raises:
-        UserError: it has.
+    Raises UserError: it has.
     """
     if others := {session.start.system for session in sessions} - {system}:
-        raise UserError(
-            f"the block was measured on {', '.join(sorted(others))}, not on {system}",
-            where=str(block),
-            action="use a clone for each system, or move results/ away",
-        )
+        problem = f"the block was measured on {', '.join(sorted(others))}, not on {system}"
+        action = "use a clone for each system, or move results/ away"
+        raise UserError(problem, where=str(block), action=action)
 
 
 def _number(path: Path) -> int:

@@ -43,8 +43,9 @@ def audit_arm(
 ) -> tuple[tuple[Binary, ...], dict[str, str]]:
     """Identity of every benchmark's executables inside an arm, and where it really is.
 
-    It also is the arm's first start in the block, which warms what a first start warms
-    (Georges et al., OOPSLA 2007), so no timed run is the first one after a mount.
+    It also is the arm's first start in the block, which warms what a first start warms (Georges et
+    al., OOPSLA 2007), so no timed run is the first one after a mount. Raises AuditError: the arm
+    cannot run the audit.
 
     Args:
         binaries: absolute paths by benchmark.
@@ -52,9 +53,6 @@ def audit_arm(
 
     Returns:
         The executables in each benchmark's order; the evidence of the witness.
-
-    Raises:
-        AuditError: the arm cannot run the audit.
     """
     paths = sorted({path for group in binaries.values() for path in group})
     shell = tool(tools, "/bin/sh")
@@ -73,14 +71,9 @@ def audit_arm(
 def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> tuple[Audit, str]:
     """What a short, untimed command that ends in an audit answered, and its standard error.
 
-    It is started anew once: arms are audited all at once, and one that goes through the table
-    of mounts (bubblewrap) fails if another ends meanwhile and takes its own away.
-
-    Args:
-        words: the inner command; its working folder must exist.
-
-    Raises:
-        AuditError: the arm cannot run it, or it failed.
+    It is started anew once: arms are audited all at once, and one that goes through the table of
+    mounts (bubblewrap) fails if another ends meanwhile and takes its own away. `words`: the inner
+    command; its working folder must exist. Raises AuditError: the arm cannot run it, or it failed.
     """
     starts = 0
     while True:
@@ -127,11 +120,8 @@ Binaries = tuple[Binary, ...]
 def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
     """Facts of this node, its namespaces, the state of each arm, and the binaries in each.
 
-    Whether others keep the node busy is asked last, when nothing of ours runs any more.
-
-    Args:
-        folder: where nodes say that they are done with their arms; None if this is the
-            only one.
+    Whether others keep the node busy is asked last, when nothing of ours runs any more. `folder`:
+    where nodes say that they are done with their arms; None if this is the only one.
     """
     make_ready()
     places.stage(question.needs)
@@ -256,8 +246,7 @@ def arm_state(
 ) -> ArmState:
     """Whether an arm can be used on this node, its image checked by content.
 
-    Args:
-        digests: of the images as they are now, by format, where several arms share them.
+    `digests`: of the images as they are now, by format, where several arms share them.
     """
     presence, held = arm.probe(), Gate("image", True)
     usable = ArmState(

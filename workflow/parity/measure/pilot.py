@@ -72,11 +72,8 @@ def native_outputs(
 ) -> Outputs:
     """What a run of the case on this node in the reference left.
 
-    Args:
-        folder: in which each attempt gets a folder of its own.
-
-    Raises:
-        UserError: it failed, or a gate did not hold, in all of its attempts.
+    `folder`: in which each attempt gets a folder of its own. Raises UserError: it failed, or a gate
+    did not hold, in all of its attempts.
     """
     program = benchmark.program(case.parameters, session.node)
     state, arm = session.states[study.reference], every_arm()[study.reference]
@@ -120,11 +117,8 @@ def find_amount(
 ) -> Amount:
     """The amount whose timed section takes about the benchmark's target, from the case's own on.
 
-    Args:
-        outputs: makes a run of a case, and gives what it left.
-
-    Raises:
-        UserError: a run failed, the output at the amount is not valid, or no amount is near.
+    `outputs`: makes a run of a case, and gives what it left. Raises UserError: a run failed, the
+    output at the amount is not valid, or no amount is near.
     """
     name, target = benchmark.sized_by, benchmark.target_seconds
     most = benchmark.parameters[name]["maximum"]
@@ -148,8 +142,7 @@ def find_amount(
 def cases_to_pilot(study: Study, document: Mapping[str, Any]) -> list[Case]:
     """The cases of a study whose amount of work neither the study's file nor its scale gives.
 
-    Args:
-        document: the content of the study's file.
+    `document`: the content of the study's file.
     """
 
     def is_piloted(case: Case) -> bool:
@@ -166,12 +159,8 @@ def cases_to_pilot(study: Study, document: Mapping[str, Any]) -> list[Case]:
 def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:
     """Find the amount of each benchmark: the largest of its cases, so that none is too short.
 
-    Args:
-        cases: those of the study to find an amount for.
-
-    Raises:
-        UserError: others keep the node busy, the working folder is not ours, or no amount is
-            found for a benchmark that can run here.
+    `cases`: those of the study to find an amount for. Raises UserError: others keep the node busy,
+    the working folder is not ours, or no amount is found for a benchmark that can run here.
     """
     amounts: dict[str, Amount] = {}
     left_out: dict[str, str] = {}

@@ -59,12 +59,10 @@ def new_attempt(run_folder: Path) -> Path:
 def make_places(scratch: Path) -> None:
     """Make the folder in which all users of this node measure, and our own place in it.
 
-    Root's is for all, as /tmp is; anybody else's is for them alone, who could take what others
-    have in it away. Ranks of one program find their places under one name on all nodes, so
-    each node needs a file system of its own there.
-
-    Raises:
-        UserError: as `private_folder`; or our place is another node's.
+    Root's is for all, as /tmp is; anybody else's is for them alone, who could take what others have
+    in it away. Ranks of one program find their places under one name on all nodes, so each node
+    needs a file system of its own there. Raises UserError: as `private_folder`; or our place is
+    another node's.
     """
     private_folder(scratch, root_may=True)
     if os.geteuid() == 0:
@@ -83,23 +81,20 @@ def make_places(scratch: Path) -> None:
                 again.hardlink_to(whole.name)
                 again.replace(mark)
     if (other := mark.read_text(encoding="utf-8")) != node_name():
-        raise UserError(
-            f"{mark.parent} is the place of node {other}",
-            where=_WORKING,
-            action=f"give each node its own {scratch}; if this one was called so, remove {mark}",
-        )
+        problem = f"{mark.parent} is the place of node {other}"
+        action = f"give each node its own {scratch}; if this one was called so, remove {mark}"
+        raise UserError(problem, where=_WORKING, action=action)
 
 
 def private_folder(folder: Path, *, root_may: bool = False, mode: int = 0o755) -> Path:
     """Make a folder under a shared one such as /tmp, and be sure that it is ours.
 
+    Raises UserError: it cannot be made, is no folder, is a link, another user's, or others may
+    write to it.
+
     Args:
         root_may: whether it may be root's as well, who may let others make what is theirs in it.
         mode: of a new one.
-
-    Raises:
-        UserError: it cannot be made, is no folder, is a link, another user's, or others may
-            write to it.
     """
     try:
         folder.mkdir(mode=mode, exist_ok=True)
@@ -118,11 +113,9 @@ def private_folder(folder: Path, *, root_may: bool = False, mode: int = 0o755) -
         )
     for_all = root_may and facts.st_mode & stat.S_ISVTX
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not for_all:
-        raise UserError(
-            f"others may write to {folder}",
-            where=_WORKING,
-            action=f"see what they left there, and remove {folder}: it is made anew",
-        )
+        problem = f"others may write to {folder}"
+        action = f"see what they left there, and remove {folder}: it is made anew"
+        raise UserError(problem, where=_WORKING, action=action)
     return folder
 
 
@@ -145,11 +138,8 @@ def emptied(folder: Path) -> Path:
 def only_one(folder: Path, other: str) -> Iterator[None]:
     """Hold a folder's lock; it ends with us, however we end.
 
-    Args:
-        other: who may hold it, for the line that says that we wait.
-
-    Raises:
-        UserError: the file system cannot lock files, or the lock is a link or no file.
+    `other`: who may hold it, for the line that says that we wait. Raises UserError: the file system
+    cannot lock files, or the lock is a link or no file.
     """
     with _own_file(folder / "lock") as file:
         try:
@@ -189,11 +179,9 @@ def _own_file(path: Path) -> Iterator[int]:
 def refuse_when_full(folder: Path) -> None:
     """Refuse, by a UserError, to go on where a full disk may have cut a program's output off."""
     if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
-        raise UserError(
-            "the file system is full",
-            where=str(folder),
-            action="make room and start Snakemake again: it goes on where it was",
-        )
+        problem = "the file system is full"
+        action = "make room and start Snakemake again: it goes on where it was"
+        raise UserError(problem, where=str(folder), action=action)
 
 
 def end_processes_in(folder: Path) -> None:
@@ -248,16 +236,13 @@ def tools_for(formats: Container[str]) -> str:
 def lay_out(tools: str) -> None:
     """Put the static tools, if any are asked for, where all arms of this node see them.
 
-    Raises:
-        UserError: they are not installed, or not static.
+    Raises UserError: they are not installed, or not static.
     """
     if not tools:
         return
     if not BUSYBOX.exists() or b"ld-linux" in BUSYBOX.read_bytes()[:_BEGINNING_BYTES]:
-        raise UserError(
-            f"{BUSYBOX} is no static program, and an image of your own may have no tools",
-            action=f"as root: apt-get install {PACKAGE}",
-        )
+        problem = f"{BUSYBOX} is no static program, and an image of your own may have no tools"
+        raise UserError(problem, action=f"as root: apt-get install {PACKAGE}")
     part = Path(f"{tools}.part")
     shutil.copy(BUSYBOX, part)
     part.rename(tools)
@@ -271,15 +256,10 @@ def tool(tools: str, path: str) -> tuple[str, ...]:
 def stage(needs: Mapping[str, str]) -> None:
     """Copy the host's files that programs need to where all arms see them, and only we.
 
-    No image has a place for a path of the host, and not every runtime can make one in an image
-    that it must not change. The content is a part of the case, so a copy of anything else is
-    refused, and where one was changed all are made anew.
-
-    Args:
-        needs: by absolute path of a file or folder, the digest of the content.
-
-    Raises:
-        UserError: one cannot be read, or is not what was planned with.
+    No image has a place for a path of the host, and not every runtime can make one in an image that
+    it must not change. The content is a part of the case, so a copy of anything else is refused,
+    and where one was changed all are made anew. `needs`: by absolute path of a file or folder, the
+    digest of the content. Raises UserError: one cannot be read, or is not what was planned with.
     """
     copies = {path: Path(staged(path, needs)) for path in sorted(needs)}
     if not all(copy.exists() and digest(copy) == needs[path] for path, copy in copies.items()):
@@ -298,11 +278,9 @@ def stage(needs: Mapping[str, str]) -> None:
         except (OSError, shutil.Error) as error:
             raise UserError(f"it cannot be copied: {error}", where=path) from None
         if seen != needs[path]:
-            raise UserError(
-                f"its content is not what was planned with: {seen}, expected {needs[path]}",
-                where=path,
-                action="start Snakemake again: with other content it is another case",
-            )
+            problem = f"its content is not what was planned with: {seen}, expected {needs[path]}"
+            action = "start Snakemake again: with other content it is another case"
+            raise UserError(problem, where=path, action=action)
 
 
 def remove_copies() -> None:

@@ -139,11 +139,8 @@ def clear() -> None:
 def read(block: Block, folder: Path) -> BlockProgress | None:
     """How far a block is, None if it was never begun.
 
-    A block that was finished without the file (by an earlier version) is counted from its
-    records.
-
-    Raises:
-        UserError: the record of the block is broken.
+    A block that was finished without the file (by an earlier version) is counted from its records.
+    Raises UserError: the record of the block is broken.
     """
     kept = _kept(folder)
     return kept or (_of_finished(block, folder) if BLOCK.is_in(folder) else None)
@@ -159,10 +156,8 @@ def _kept(folder: Path) -> BlockProgress | None:
 def lasted(plan: Plan, folders: Sequence[Path]) -> tuple[float, float]:
     """Seconds of all blocks that were begun, and of one more: as those of the newest stage so far.
 
-    Blocks become shorter from stage to stage, as looks stop what is decided.
-
-    Raises:
-        UserError: a file of a block is broken.
+    Blocks become shorter from stage to stage, as looks stop what is decided. Raises UserError: a
+    file of a block is broken.
     """
     begun: dict[int, list[float]] = {}
     for folder in folders:

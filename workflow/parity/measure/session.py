@@ -65,8 +65,7 @@ class Allocation:
 def this_allocation(system: System, nodes: int) -> Allocation:
     """The allocation we are in.
 
-    Raises:
-        UserError: the block needs other nodes than these, or there is no job around us.
+    Raises UserError: the block needs other nodes than these, or there is no job around us.
     """
     around = BATCH_SYSTEMS.get(system.batch_system)
     allocation = Allocation((node_name(),))
@@ -133,16 +132,12 @@ def begin_session(
 ) -> Session:
     """Check the nodes, the arms, the images and the binaries; nothing is timed yet.
 
-    Args:
-        checked: the session of the block measured just before it, in this process and this
-            allocation. What it found out of arms, images and binaries is taken over if it asked
-            for the same ones, and the nodes are asked again only whether they are idle. An arm
-            that could not be used is asked again: what was in its way may have passed.
-
-    Raises:
-        UserError: a node does not answer, its processor is of another model than those of the
-            other nodes, an image is not the one that was made, a runtime that worked does not
-            any more, or others keep a node busy.
+    `checked`: the session of the block measured just before it, in this process and this
+    allocation. What it found out of arms, images and binaries is taken over if it asked for the
+    same ones, and the nodes are asked again only whether they are idle. An arm that could not be
+    used is asked again: what was in its way may have passed. Raises UserError: a node does not
+    answer, its processor is of another model than those of the other nodes, an image is not the one
+    that was made, a runtime that worked does not any more, or others keep a node busy.
     """
     number = next_session(folder)
     before = [session for each in begun(plan, folder).values() for session in each]
@@ -268,11 +263,8 @@ def _answers(
 ) -> tuple[NodeAnswer, ...]:
     """The answers of all nodes, in the order of the allocation.
 
-    Args:
-        known: a session that has the arms and binaries already; those are not asked for again.
-
-    Raises:
-        UserError: a node did not answer.
+    `known`: a session that has the arms and binaries already; those are not asked for again. Raises
+    UserError: a node did not answer.
     """
     states = known.states if known else {}
     again = tuple(arm for arm in question.arms if arm not in states or any(states[arm].obstacle))
@@ -355,8 +347,7 @@ def lacking(session: Session, plan: Plan, case: Case, arm: str) -> str:
 def tell_what_lacks(session: Session, plan: Plan) -> None:
     """Say beside the progress what is not measured because something lacks, a line for each.
 
-    Raises:
-        UserError: nothing is left that the study compares with its reference.
+    Raises UserError: nothing is left that the study compares with its reference.
     """
     found = {
         (case.name, arm): why
@@ -373,11 +364,9 @@ def tell_what_lacks(session: Session, plan: Plan) -> None:
         for each in plan.comparisons
         if each.arm not in plan.aa_pair
     ):
-        raise UserError(
-            "\n".join(["nothing of this study could be compared", *lines]),
-            where=f"study {plan.study}",
-            action="put it where the program looks for it, in the image too; nothing was measured",
-        )
+        problem = "\n".join(["nothing of this study could be compared", *lines])
+        action = "put it where the program looks for it, in the image too; nothing was measured"
+        raise UserError(problem, where=f"study {plan.study}", action=action)
     for line in lines:
         print(f"not measured: {line}", flush=True)
 

@@ -73,9 +73,8 @@ def _alarm(seconds: float) -> Iterator[None]:
 def kill_group(leader: int, grace_seconds: float = 0.0) -> None:
     """Kill the process group of a session that we started; it may be gone already.
 
-    Args:
-        grace_seconds: how long it is first asked to end by itself. A launcher passes the
-            request on to its ranks on other nodes, which our own SIGKILL cannot reach.
+    `grace_seconds`: how long it is first asked to end by itself. A launcher passes the request on
+    to its ranks on other nodes, which our own SIGKILL cannot reach.
     """
     try:
         if grace_seconds:
@@ -118,6 +117,8 @@ def run_and_wait(
 ) -> Finished:
     """Run a command to its end, its output appended verbatim to two files.
 
+    Raises OSError: the command cannot be started at all.
+
     Args:
         argv: the command line; no shell reads it.
         folder: working directory of the command; runs have one that tells them from
@@ -126,9 +127,6 @@ def run_and_wait(
             runs use it, because whatever it does happens beside the program.
         on_stop: all called before a command is stopped, to end what it may wait for.
         grace_seconds: how long a command that is stopped may take to end by itself.
-
-    Raises:
-        OSError: the command cannot be started at all.
     """
     with stdout.open("ab") as out, stderr.open("ab") as err:
         start = time.monotonic_ns()
@@ -183,8 +181,7 @@ _adopting = False
 def adopt() -> None:
     """Become the parent of all orphans below this process; it stays so to the end.
 
-    Raises:
-        OSError: the kernel does not do it.
+    Raises OSError: the kernel does not do it.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
@@ -197,9 +194,7 @@ def end_orphans(spared: Collection[str] = ()) -> tuple[Orphan, ...]:
     """End the processes below this one, and tell those that did not end by themselves.
 
     To be called while nothing of our own runs. Where nothing is left it takes microseconds.
-
-    Args:
-        spared: names of processes that stay.
+    `spared`: names of processes that stay.
     """
     found: list[Orphan] = []
     for process in _left_after(GRACE_SECONDS, spared) if _adopting else ():

@@ -84,15 +84,14 @@ def load_study(
 ) -> Study:
     """The study file at `path`, at one of its scales; the others are checked as well.
 
+    Raises UserError: a misspelt key, an unknown arm, benchmark, factor, level or parameter, a value
+    out of range; with file, key and what is allowed.
+
     Args:
         toolchain: what Spack builds with, where it provides the programs.
         minutes: how long it may be measured, instead of what the scale says.
         amounts: parameters that a pilot found, by benchmark, where the scale has one; those that
             the study gives go before them.
-
-    Raises:
-        UserError: a misspelt key, an unknown arm, benchmark, factor, level or
-            parameter, a value out of range; with file, key and what is allowed.
     """
     document, where = load_checked(path, "study"), str(path)
     scales = document["scales"]

@@ -40,8 +40,7 @@ _FORMATS = {".json": "application/json", ".parquet": "application/vnd.apache.par
 def write_crate(archive: Path) -> Path:
     """Write an archived dataset's `ro-crate-metadata.json`, and return its path.
 
-    Raises:
-        UserError: a file of the dataset is broken.
+    Raises UserError: a file of the dataset is broken.
     """
     plan, origin = read_plan(archive / PLAN), provenance(archive)
     crate = ROCrate(version="1.1")

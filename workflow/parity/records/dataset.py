@@ -55,18 +55,15 @@ Row = dict[str, Any]
 def measured_blocks(batches: Iterable[Path]) -> list[Path]:
     """The folders of the blocks that batches measured, of which these are the records.
 
-    Raises:
-        UserError: such a record is broken, or one of its blocks is gone.
+    Raises UserError: such a record is broken, or one of its blocks is gone.
     """
     folders = []
     for path in batches:
         for name in BATCH.read(path).measured:
             if not BLOCK.is_in(BLOCK_FOLDERS / name):
-                raise UserError(
-                    f"block {name} was measured, and is not there any more",
-                    where=str(path),
-                    action="restore its folder; or delete this file, and it is measured anew",
-                )
+                problem = f"block {name} was measured, and is not there any more"
+                action = "restore its folder; or delete this file, and it is measured anew"
+                raise UserError(problem, where=str(path), action=action)
             folders.append(BLOCK_FOLDERS / name)
     return folders
 
@@ -80,12 +77,8 @@ def gather_records(folders: Sequence[Path], system: str, records: Path) -> None:
 def gather_blocks(folders: Iterable[Path], system: str) -> Iterator[Row]:
     """Rows of the BLOCKS table, in its order: one for each block folder.
 
-    Args:
-        system: name of the system that they must come from.
-
-    Raises:
-        UserError: a block is broken, or was measured on another system; its name would
-            not tell.
+    `system`: name of the system that they must come from. Raises UserError: a block is broken, or
+    was measured on another system; its name would not tell.
     """
     for folder in sorted(folders, key=lambda folder: folder.name):
         path = folder / BLOCK.file
@@ -98,8 +91,7 @@ def gather_blocks(folders: Iterable[Path], system: str) -> Iterator[Row]:
 def gather_raw(folders: Iterable[Path]) -> Iterator[Row]:
     """Rows of the RAW table, in its order: one for each attempt, interrupted ones included.
 
-    Raises:
-        UserError: a block is broken.
+    Raises UserError: a block is broken.
     """
     for folder in sorted(folders, key=lambda folder: folder.name):
         key = _key(BLOCK.read_in(folder))
@@ -165,18 +157,14 @@ _PROVENANCE = Format(Provenance, (unchanged,), said_from_2_on)
 def read_sums(folder: Path) -> dict[str, str]:
     """SHA-256 of the files of an archived dataset, as sha256sum lists them.
 
-    Raises:
-        UserError: there is no such list, a line is none, or a file is listed twice.
+    Raises UserError: there is no such list, a line is none, or a file is listed twice.
     """
     sums: dict[str, str] = {}
     for number, line in enumerate(read_text(folder / CHECKSUMS).splitlines(), start=1):
         listed = re.fullmatch(r"([0-9a-f]+)  (\S.*)", line)
         if not listed or listed[2] in sums:
-            raise UserError(
-                f"{shown(line)} is no checksum, or the second one of its file",
-                where=f"{folder / CHECKSUMS}, line {number}",
-                action=RESTORE,
-            )
+            problem = f"{shown(line)} is no checksum, or the second one of its file"
+            raise UserError(problem, where=f"{folder / CHECKSUMS}, line {number}", action=RESTORE)
         sums[listed[2]] = listed[1]
     return sums
 
@@ -208,12 +196,11 @@ def parse_dataset(dataset: Path, destination: Path) -> None:
 def collect(plan: Path, folders: Sequence[Path], images: Path, system: str, dataset: Path) -> None:
     """Make a dataset in an empty folder from the blocks in `folders`.
 
+    Raises UserError: a block is broken, or was measured on another system.
+
     Args:
         plan, images: the files of the campaign.
         system: name of the system that the blocks must come from.
-
-    Raises:
-        UserError: a block is broken, or was measured on another system.
     """
     (dataset / "records").mkdir(parents=True)
     shutil.copyfile(plan, dataset / PLAN)
@@ -237,6 +224,8 @@ def differing_tables(dataset: Path) -> list[str]:
 def archive_dataset(live: Path, root: Path, system: str) -> Path:
     """Copy a live dataset into the archive, whole or not at all, with its checksums.
 
+    Raises UserError: there is an archive of this campaign and day; it is never overwritten.
+
     Args:
         live: the dataset.
         root: the folder of all archived datasets.
@@ -246,9 +235,6 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
 
     Returns:
         The archived dataset.
-
-    Raises:
-        UserError: there is an archive of this campaign and day; it is never overwritten.
     """
     origin = provenance(live)
     plan, day = read_plan(live / PLAN), origin.ended[:10]
@@ -256,11 +242,9 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
     if archive.exists() and read_plan(archive / PLAN).campaign != plan.campaign:
         archive = root / f"{system}-{plan.campaign}-{day}"
     if archive.exists():
-        raise UserError(
-            "there already is an archive of this system, campaign and day",
-            where=str(archive),
-            action="move it away yourself to replace it; archived data is never overwritten",
-        )
+        problem = "there already is an archive of this system, campaign and day"
+        action = "move it away yourself to replace it; archived data is never overwritten"
+        raise UserError(problem, where=str(archive), action=action)
     temporary = root / f".{archive.name}.part"
     shutil.rmtree(temporary, ignore_errors=True)
     (temporary / "records").mkdir(parents=True)
@@ -301,11 +285,9 @@ def refuse_copies(archives: Sequence[Path]) -> None:
             continue
         digest = read_sums(archive).get("records/raw.parquet", str(archive))
         if first := known.get(digest):
-            raise UserError(
-                f"{first.name} holds the same outputs",
-                where=str(archive),
-                action="move one of both out of the folder of archives",
-            )
+            problem = f"{first.name} holds the same outputs"
+            action = "move one of both out of the folder of archives"
+            raise UserError(problem, where=str(archive), action=action)
         known[digest] = archive
 
 
@@ -336,8 +318,7 @@ class _Sessions(Struct):
 def scale_labels(dataset: Path) -> set[str]:
     """What the systems of a dataset call their kind: of its blocks nothing else is read.
 
-    Raises:
-        ValueError: a block does not say it, or the table is of another schema version.
+    Raises ValueError: a block does not say it, or the table is of another schema version.
     """
     rows = schema.read_rows(schema.BLOCKS, dataset / "records/blocks.parquet")
     blocks = (json_decode(row["record"], type=_Sessions) for row in rows)
@@ -347,10 +328,8 @@ def scale_labels(dataset: Path) -> set[str]:
 def provenance(dataset: Path) -> Provenance:
     """What a dataset came from; an archived one brings it along in a file.
 
-    A campaign whose sessions ran different states of the program lists all of them.
-
-    Raises:
-        UserError: the file, or a block of the dataset, is broken.
+    A campaign whose sessions ran different states of the program lists all of them. Raises
+    UserError: the file, or a block of the dataset, is broken.
     """
     if (dataset / PROVENANCE).exists():
         return _PROVENANCE.read(dataset / PROVENANCE)
@@ -379,10 +358,8 @@ def provenance(dataset: Path) -> Provenance:
 def broken_files(archive: Path) -> list[str]:
     """The files of an archived dataset that are missing, unlisted or differ from their checksum.
 
-    So is a link that leads out of it: what it leads to is not archived.
-
-    Raises:
-        UserError: there is no list of checksums.
+    So is a link that leads out of it: what it leads to is not archived. Raises UserError: there is
+    no list of checksums.
     """
     sums = read_sums(archive)
     expected = sorted({*files_of(archive), *(sums.keys() & set(OPTIONAL))})

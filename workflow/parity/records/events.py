@@ -88,8 +88,7 @@ def runs(events: Path) -> list[dict[str, str]]:
 def of_run(events: Path, case: str, arm: str, block: str) -> tuple[Column, Column]:
     """Starts and lengths in ns of the events of a run.
 
-    Raises:
-        FileNotFoundError: the run is not valid, or its benchmark has no events.
+    Raises FileNotFoundError: the run is not valid, or its benchmark has no events.
     """
     path = events / f"case={case}/arm={arm}/block={block}" / _FILE
     # A path that looks like a part of a dataset would give its columns, too.
@@ -123,8 +122,7 @@ def write_noise_traces(events: Path, destination: Path) -> int:
 def lengths(events: Path, case: str, arm: str) -> Column:
     """How long each event of a case in an arm lasted, in ns; those of a run in order of time.
 
-    Args:
-        events: the folder that `write_events` wrote.
+    `events`: the folder that `write_events` wrote.
     """
     files = sorted((events / f"case={case}" / f"arm={arm}").glob(f"block=*/{_FILE}"))
     found = ds.dataset([str(path) for path in files], schema=schema.EVENTS.arrow)

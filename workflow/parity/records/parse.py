@@ -59,12 +59,11 @@ def parse_block(
 ) -> dict[str, list[Row]]:
     """What follows from one block, by the table's name (`OF_BLOCKS`), as `to_table` takes it.
 
+    Raises UserError: a record is broken, or an attempt is of no run of its block; with the attempt.
+
     Args:
         entry: the block's row of the BLOCKS table.
         raw: its rows of the RAW table.
-
-    Raises:
-        UserError: a record is broken, or an attempt is of no run of its block; with the attempt.
     """
     block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
     attempts: dict[str, list[Attempt]] = {run.name: [] for run in block.runs}
@@ -271,8 +270,7 @@ def image_rows(campaign: str, images: Mapping[str, ImageRecord]) -> list[Row]:
 def left_by_blocks(records: Path) -> Iterator[Left]:
     """What each block left, in the order of their names; both tables have that order.
 
-    Raises:
-        UserError: the RAW table has an attempt of a block that the BLOCKS table lacks.
+    Raises UserError: the RAW table has an attempt of a block that the BLOCKS table lacks.
     """
     raw = groupby(schema.read_rows(schema.RAW, records / "raw.parquet"), key=itemgetter("block"))
     name, attempts = next(raw, ("", iter(())))
@@ -286,20 +284,15 @@ def left_by_blocks(records: Path) -> Iterator[Left]:
         yield entry, list(attempts)
         name, attempts = next(raw, ("", iter(())))
     if name:
-        raise UserError(
-            f"there are attempts of block {name}, and no record of it",
-            where=f"{records}/raw.parquet",
-            action=RESTORE,
-        )
+        problem = f"there are attempts of block {name}, and no record of it"
+        raise UserError(problem, where=f"{records}/raw.parquet", action=RESTORE)
 
 
 def parsed_blocks(plan: Plan, records: Path) -> Iterator[dict[str, pa.Table]]:
     """The parsed tables of each block by name, block by block in the order of their names.
 
-    Many blocks are parsed by several processes side by side.
-
-    Raises:
-        UserError: a record is broken, or of nothing that was planned; with the attempt.
+    Many blocks are parsed by several processes side by side. Raises UserError: a record is broken,
+    or of nothing that was planned; with the attempt.
     """
     lefts = left_by_blocks(records)
     if pq.read_metadata(records / "raw.parquet").num_rows < WORTH_PROCESSES:

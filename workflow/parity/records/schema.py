@@ -99,9 +99,8 @@ IMAGES = TABLES["images"]
 def to_table(schema: TableSchema, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Rows as a sorted Arrow table.
 
-    Raises:
-        ValueError: a row has an unknown key, lacks one, or holds null where the
-            column does not allow it; the message names table, row and key.
+    Raises ValueError: a row has an unknown key, lacks one, or holds null where the column does not
+    allow it; the message names table, row and key.
     """
     rows = list(rows)
     names, required = {*schema.arrow.names}, [c.name for c in schema.columns if not c.nullable]
@@ -130,12 +129,11 @@ def read(
 ) -> pa.Table:
     """Read a table and refuse one of another schema version.
 
+    Raises ValueError: the file's schema is not this one; the message says both versions.
+
     Args:
         columns: those that are read, of those that the table has; all by default.
         repeated: columns that become dictionaries, as few of their texts differ.
-
-    Raises:
-        ValueError: the file's schema is not this one; the message says both versions.
     """
     refuse_another(schema, pq.read_schema(path), path)
     names = [each.name for each in schema.columns if columns is None or each.name in columns]

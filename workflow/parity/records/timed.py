@@ -22,11 +22,9 @@ from parity.records.parse import left_by_blocks, outputs_of
 def recorded_sizes(runs: pd.DataFrame) -> dict[str, str]:
     """The size of each case's work, in words; empty where its parameters say all.
 
-    The same parameters are another problem on a node with another cache, and on nodes that
-    differ they are several: then all sizes are listed.
-
-    Args:
-        runs: the table RUNS; only final valid runs count.
+    The same parameters are another problem on a node with another cache, and on nodes that differ
+    they are several: then all sizes are listed. `runs`: the table RUNS; only final valid runs
+    count.
     """
     counted = runs[runs["final"] & (runs["stage"] == "valid")]
     known, found = benchmarks(), dict[str, set[str]]()
@@ -60,8 +58,7 @@ class CaseTime(NamedTuple):
 def case_times(dataset: Path) -> list[CaseTime]:
     """The time of each case with any attempts, in the order of the plan.
 
-    Raises:
-        UserError: the dataset cannot be read.
+    Raises UserError: the dataset cannot be read.
     """
     plan = read_plan(dataset / PLAN)
     seconds: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -86,8 +83,7 @@ def case_times(dataset: Path) -> list[CaseTime]:
 def session_seconds(dataset: Path) -> float:
     """How long all sessions of a dataset lasted together: runs and what stands around them.
 
-    Raises:
-        UserError: a block cannot be read.
+    Raises UserError: a block cannot be read.
     """
     lasted = [
         datetime.fromisoformat(session.end.ended) - datetime.fromisoformat(session.start.started)

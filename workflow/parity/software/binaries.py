@@ -70,12 +70,9 @@ class CutOff(UserError):
 def read_audit(stream: IO[bytes]) -> Audit:
     """The executables from the script's output, each with its closure sorted by name.
 
-    A library that is not there has the hash `NOT_FOUND`. Lines that the script did not
-    print, such as a runtime's own remarks, are passed over.
-
-    Raises:
-        CutOff: it ends too early.
-        UserError: a file changed while it was read, or a library cannot be read.
+    A library that is not there has the hash `NOT_FOUND`. Lines that the script did not print, such
+    as a runtime's own remarks, are passed over. Raises CutOff: it ends too early. Raises UserError:
+    a file changed while it was read, or a library cannot be read.
     """
     # Name and path of each library by executable, sizes by path, then digest and build-id by path.
     closures: dict[str, list[tuple[str, str]]] = {}

@@ -256,8 +256,7 @@ def _missing(*programs: str) -> str:
 def base_image(named: str, destination: Path, log: Path) -> ImageRecord:
     """A minimal Debian as a tar file, from this machine's own mirror, or a registry's image.
 
-    Args:
-        named: `bootstrap`, or a name with a digest (`load_system` refuses any other).
+    `named`: `bootstrap`, or a name with a digest (`load_system` refuses any other).
     """
     if named != "bootstrap":
         return ImageRecord("base", digest=named.partition("@")[2], tool=REGISTRY, location=named)
