@@ -43,7 +43,7 @@ from typing import Any, ClassVar
 from parity.benchmarks.programs import installed
 from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import never_raises, positive, search_text
+from parity.benchmarks.reading import positive, search_text
 from parity.core.commands import Availability
 
 TIME = Quantity("time", "copying time", "s", "lower", shown="ms", factor=1e3)
@@ -81,8 +81,7 @@ class ToyCopy(Benchmark):
         pieces = (f"bs={size}", f"count={parameters['count']}")
         return Program(("/bin/dd", "if=/dev/zero", "of=/dev/null", *pieces), node.cpus[:1])
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Its own time and rate."""
         copied = search_text(r"^([0-9]+) bytes", outputs.stderr, "size")
         seconds = positive(search_text(r"copied, ([0-9.e-]+) s", outputs.stderr, "time"), "time")

@@ -91,7 +91,7 @@ class Timed(Benchmark):
     def timed_seconds(self, outputs):
         return sum(outputs.wall_seconds)
 
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         valid = outputs.parameters["events"] >= self.valid_from
         return Parsed(valid) if valid else Parsed(valid, "too-few", "there are too few")
 

@@ -13,7 +13,6 @@ from parity.benchmarks.reading import (
     Refused,
     Said,
     collected,
-    never_raises,
     require_agreement,
     require_complete,
 )
@@ -82,8 +81,7 @@ class Hpcg(Benchmark):
         one_thread = {"OMP_NUM_THREADS": "1"}
         return openmpi.program(argv, parameters, node, self.name, one_thread, (_FILE,))
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Rating and times; valid if HPCG says so and solved what it was asked for."""
         asked = outputs.parameters
         openmpi.require_one_world(outputs)

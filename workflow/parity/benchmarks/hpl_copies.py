@@ -13,7 +13,7 @@ from typing import Any
 from parity.benchmarks.hpcc import gflop, input_file, read_values
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.openmpi import placed
-from parity.benchmarks.reading import Refused, Said, never_raises, require_equal
+from parity.benchmarks.reading import Refused, Said, require_equal
 
 _COPY = Path(__file__).with_name("hpl_copies.sh").read_text(encoding="utf-8")
 _ALONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMPI_MCA_btl": "self"}
@@ -41,8 +41,7 @@ class HplCopies(Benchmark):
         known = metric == "rate" and value > 0 and {"n", "ranks"} <= parameters.keys()
         return gflop(parameters["n"]) * parameters["ranks"] / value if known else 0.0
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Sum and least of the copies' rates; valid if each passed its own checks."""
         ranks, files = range(outputs.parameters["ranks"]), Said(outputs.files.items())
         asked = {**outputs.parameters, "ranks": 1}

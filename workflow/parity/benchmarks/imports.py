@@ -12,7 +12,7 @@ from typing import Any
 
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
-from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
+from parity.benchmarks.reading import Refused, positive, require_equal
 
 SOURCE = "imports.sh"
 PYTHON = "/usr/bin/python3"
@@ -39,8 +39,7 @@ class Imports(Benchmark):
             drop_caches=parameters["cache"] == "cold",
         )
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Medians of the timed starts; valid if each imported all modules.
 
         The first start of a run is not timed; its line comes before theirs.

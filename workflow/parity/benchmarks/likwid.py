@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Layout, Printed, Refused, never_raises, require_agreement
+from parity.benchmarks.reading import Layout, Printed, Refused, require_agreement
 from parity.core.errors import UserError
 
 # Streams (2, 3 or 4 of 8-byte numbers) and threads share the working set in whole elements, four at
@@ -85,7 +85,7 @@ class LikwidBench(Benchmark):
         except Refused:
             return ""
 
-    def read(self, outputs: Outputs) -> dict[str, float]:
+    def values(self, outputs: Outputs) -> dict[str, float]:
         """Bandwidth in GB/s and time in s; `Refused` if they are not of what was asked for."""
         said, asked = _LAYOUT.read(outputs.stdout), outputs.parameters
         size, iterations = _bytes_asked_for(outputs.command), asked["iterations"]
@@ -98,10 +98,9 @@ class LikwidBench(Benchmark):
         require_agreement(moved, Printed(size * iterations / 1e6), "rate times time, and MB moved")
         return {"bandwidth": said.positive("bandwidth") / 1000, "time": said.positive("time")}
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Bandwidth and time; valid if all was done as asked for and no line is missing."""
-        return self.measured(self.read(outputs))
+        return self.measured(self.values(outputs))
 
 
 BENCHMARK = LikwidBench()

@@ -15,7 +15,7 @@ from typing import Any
 
 from parity.benchmarks.likwid import LikwidBench
 from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Refused, never_raises
+from parity.benchmarks.reading import Refused
 
 MIB = 2**20
 FULL_SIZE = 0.95
@@ -89,14 +89,13 @@ class Memory(LikwidBench):
     def timed_seconds(self, outputs: Outputs) -> float:
         """The program's own time for its passes, of a run with too few samples, too."""
         try:
-            return self.read(outputs)["time"]
+            return self.values(outputs)["time"]
         except Refused:
             return 0.0
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Medians in MiB; valid if the program did its work and enough samples count."""
-        self.read(outputs)
+        self.values(outputs)
         samples = outputs.samples
         node = [row for row in samples if not row.get("process")]
         before = [row for row in node if number(row, "seconds", -math.inf) < 0]

@@ -7,7 +7,7 @@ from typing import Any
 
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
-from parity.benchmarks.reading import Layout, Printed, never_raises, positive, require_agreement
+from parity.benchmarks.reading import Layout, Printed, positive, require_agreement
 
 SOURCE = "metadata.c"
 _PHASES = ("create", "stat", "unlink")
@@ -38,8 +38,7 @@ class Metadata(Benchmark):
         folder, files = parameters["folder"] or ".", str(parameters["files"])
         return Program((*self.binaries, folder, files), node.cpus[:1])
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Rate of each phase; valid if each took all files, and none was left."""
         said, files = _LAYOUT.read(outputs.stdout), outputs.parameters["files"]
         said.require({"files left": 0})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import parity.benchmarks
 from parity.benchmarks import programs
 from parity.benchmarks.description import FigureSpec, Metric, Parameters, Quantity, described
+from parity.benchmarks.reading import Refused, death_in, require_short_lines
 from parity.core.commands import Availability
 from parity.core.errors import UserError
 from parity.core.package import extensions_with
@@ -314,8 +316,23 @@ class Benchmark(ABC):
         """
 
     @abstractmethod
+    def read(self, outputs: Outputs) -> Parsed:
+        """Metrics of a run that is valid, by its texts alone; raises `Refused` of any other."""
+
     def parse(self, outputs: Outputs) -> Parsed:
-        """Metrics and validity; pure, never raises on any text."""
+        """The same of any text: what is refused is not valid, and has no metrics."""
+        try:
+            for text in (outputs.stdout, outputs.stderr):
+                require_short_lines(text)
+                if death := death_in(text):
+                    raise Refused("died", f"the output says: {death[:200]}")
+            parsed = self.read(outputs)
+            for metric in parsed.metrics:
+                if not math.isfinite(metric.value):
+                    raise Refused("unparsable", f"{metric.name} is {metric.value}, not a number")
+            return parsed
+        except Refused as refusal:
+            return Parsed(False, refusal.reason, refusal.detail)
 
     def measured(self, values: Mapping[str, float], detail: str = "") -> Parsed:
         """A valid run, of whose metrics these values are known."""

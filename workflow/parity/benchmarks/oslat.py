@@ -16,7 +16,6 @@ from parity.benchmarks.reading import (
     Layout,
     Refused,
     Said,
-    never_raises,
     require_agreement,
     require_complete,
     require_equal,
@@ -59,8 +58,7 @@ class Oslat(Benchmark):
         argv = (*self.binaries, *where, *how, *what)
         return Program(argv, node.cpus[-1:], collect=(RESULTS,))
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Share, rate and quantiles; valid if both of its outputs tell the same of a whole run."""
         results = outputs.files.get(RESULTS, "")
         require_complete(results, '"file_version": 1', r"\n\}")

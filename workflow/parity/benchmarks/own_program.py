@@ -19,7 +19,7 @@ from parity.benchmarks import openmpi
 from parity.benchmarks.description import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import package_version
-from parity.benchmarks.reading import Refused, finite, never_raises, positive, with_a_point
+from parity.benchmarks.reading import Refused, finite, positive, with_a_point
 from parity.core.commands import Availability
 from parity.core.documents import Document, canonical
 from parity.core.errors import UserError
@@ -158,8 +158,7 @@ class OwnProgram(Benchmark):
             program = openmpi.program(argv, parameters, node, self.name, variables)
         return replace(program, files=command.files)
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Its metrics, each printed once, or the wall clock; valid if the check's line is there.
 
         The lines are those of standard output, then of standard error.

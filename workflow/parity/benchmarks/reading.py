@@ -9,14 +9,12 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from functools import cache, wraps
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
-
-from parity.benchmarks.model import Outputs, Parsed
 
 T = TypeVar("T")
 # No program prints longer ones, and reading them would take gigabytes.
@@ -29,27 +27,6 @@ class Refused(Exception):
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
         self.reason, self.detail = reason, detail
-
-
-def never_raises(parse: Callable[[Any, Outputs], Parsed]) -> Callable[[Any, Outputs], Parsed]:
-    """Make a parser answer to any text: a refusal becomes an invalid `Parsed` without metrics."""
-
-    @wraps(parse)
-    def parse_or_refuse(self: Any, outputs: Outputs) -> Parsed:
-        try:
-            for text in (outputs.stdout, outputs.stderr):
-                require_short_lines(text)
-                if death := death_in(text):
-                    raise Refused("died", f"the output says: {death[:200]}")
-            parsed = parse(self, outputs)
-            for metric in parsed.metrics:
-                if not math.isfinite(metric.value):
-                    raise Refused("unparsable", f"{metric.name} is {metric.value}, not a number")
-            return parsed
-        except Refused as refusal:
-            return Parsed(valid=False, reason=refusal.reason, detail=refusal.detail)
-
-    return parse_or_refuse
 
 
 # How it is told that a program did not end well. What it printed may look like a whole output.
@@ -81,8 +58,6 @@ _DEATHS = (
     (("terminate called",), r"terminate called after throwing\b"),
     (("Traceback",), r"Traceback \(most recent call last\):"),
 )  # fmt: skip
-
-
 _WORDS = tuple({word for words, _ in _DEATHS for word in words})
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
-from parity.benchmarks.reading import Refused, never_raises, require_equal
+from parity.benchmarks.reading import Refused, require_equal
 
 SOURCE = "selfish.c"
 TRACE = "selfish.trace"
@@ -32,8 +32,7 @@ class Selfish(Benchmark):
         words = [str(parameters[name]) for name in names]
         return Program((self.binaries[0], *words, TRACE), node.cpus[-1:], collect=(TRACE,))
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Shares, rate and quantiles; valid if the trace is whole and that of this run."""
         trace = _trace(outputs)
         _require_asked(trace, outputs)

@@ -14,7 +14,7 @@ from typing import Any
 
 from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
-from parity.benchmarks.reading import Refused, never_raises
+from parity.benchmarks.reading import Refused
 from parity.benchmarks.selfish import Selfish
 
 READING = "reading.c"
@@ -39,26 +39,23 @@ class SelfishReading(Selfish):
         collect = (*program.collect, TALLY)
         return replace(program, argv=(*words, *program.argv), collect=collect)
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """What selfish saw, how much was read, and the CPU time of all others of the run.
 
         Those are the runtime's own processes and what serves the files, as far as the run waits
         for them, so no daemon that goes on.
         """
-        parsed = super().parse(replace(outputs, parameters={**outputs.parameters, **_MODE}))
-        if not parsed.valid:
-            return parsed
+        seen = super().read(replace(outputs, parameters={**outputs.parameters, **_MODE}))
         line = _LINE.fullmatch(outputs.files.get(TALLY, ""))
         if not line:
             raise Refused("unparsable", "the reader left no line of what it read")
         _, read, own, program = map(float, line.groups())
         if bool(read) != bool(FOLDERS[outputs.parameters["beside"]]):
             raise Refused("wrong-size", f"{read:.0f} bytes were read beside the program")
-        values = {metric.name: metric.value for metric in parsed.metrics} | {"read": read}
+        values = {metric.name: metric.value for metric in seen.metrics} | {"read": read}
         if outputs.cpu_seconds:
             values["serving_cpu"] = max(0.0, outputs.cpu_seconds - own - program)
-        return self.measured(values, parsed.detail)
+        return self.measured(values, seen.detail)
 
 
 BENCHMARK = SelfishReading()

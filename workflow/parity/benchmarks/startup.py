@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Refused, never_raises
+from parity.benchmarks.reading import Refused
 
 
 class StartUp(Benchmark):
@@ -33,8 +33,7 @@ class StartUp(Benchmark):
         """All of each start."""
         return sum(outputs.wall_seconds)
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Median, shortest and longest start; valid if every start was timed."""
         seconds, asked = outputs.wall_seconds, outputs.parameters["repetitions"]
         if len(seconds) != asked:

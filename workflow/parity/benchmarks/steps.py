@@ -12,7 +12,7 @@ from typing import Any
 from parity.benchmarks import openmpi
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
-from parity.benchmarks.reading import Refused, never_raises, require_equal
+from parity.benchmarks.reading import Refused, require_equal
 from parity.benchmarks.selfish import NOT_LOCKED
 
 SOURCE = "steps.c"
@@ -40,8 +40,7 @@ class Steps(Benchmark):
             return Program(words, node.cpus[-1:], collect=(FILE,))
         return openmpi.program(words, parameters, node, self.name, {}, (FILE,))
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Slowdown and lengths of steps; valid if all ranks made all steps of that work together.
 
         Whoever sleeps after its steps may never come to its CPU limit, so that is no fault.

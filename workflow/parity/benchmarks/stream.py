@@ -19,7 +19,6 @@ from parity.benchmarks.reading import (
     Printed,
     Refused,
     Said,
-    never_raises,
     positive,
     printed,
     require_agreement,
@@ -118,8 +117,7 @@ class Stream(Benchmark):
         """The elements of an array, which the name of the build tells."""
         return ", ".join(f"{elements:,} elements" for elements in _builds(command))
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Rates of the kernels; valid if the solution validates and the clock is fine enough."""
         text, builds = outputs.stdout, _builds(outputs.command)
         if "Failed Validation on array" in text:

@@ -12,7 +12,6 @@ from parity.benchmarks.reading import (
     Printed,
     Refused,
     Said,
-    never_raises,
     printed,
     require_agreement,
     require_at_most,
@@ -69,8 +68,7 @@ class SysbenchCpu(Benchmark):
         )
         return Program(argv, node.first_cpus(parameters["threads"], "sysbench: threads"))
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Total time and rate; valid if it did every event asked for, in balanced threads."""
         said, asked = _LAYOUT.read(outputs.stdout), outputs.parameters
         said.require({key: asked[key] for key in ("threads", "prime", "events")})

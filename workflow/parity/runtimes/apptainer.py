@@ -38,12 +38,8 @@ class Apptainer(Arm):
     image_format: str = "sif"
     isolates: tuple[str, ...] = ("mnt", "user")
     # Whether the ranks of a node are in one user and mount namespace.
-    shares_namespace: bool = False
+    variant: bool = False  # type: ignore[misc]
     packages = (*debian_unstable.PACKAGES, "squashfs-tools", "squashfuse", "uidmap")
-
-    @property
-    def variant(self) -> bool:  # type: ignore[override]
-        return self.shares_namespace
 
     @property
     def converter(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -61,7 +57,7 @@ class Apptainer(Arm):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         binds = [launch.scratch, HOSTS, *(f"{path}:{path}:ro" for path in launch.binds)]
         return [
-            *(program(), "--silent", "exec", *(["--sharens"] if self.shares_namespace else [])),
+            *(program(), "--silent", "exec", *(["--sharens"] if self.variant else [])),
             *("--userns", "--cleanenv", "--no-mount=home,tmp,cwd,bind-paths"),
             f"--bind={','.join(map(str, binds))}",
             launch.location,
@@ -82,11 +78,8 @@ class Apptainer(Arm):
 
 
 def _lay_out(tree: Path) -> None:
-    """Put the configuration where a moved Apptainer looks for it.
-
-    It takes its prefix from where its program is: `usr` for the command and, because
-    Debian has one folder more than usual above the starter, `usr/lib` for that.
-    """
+    # It takes its prefix from where its program is: `usr` for the command and, because Debian has
+    # one folder more than usual above the starter, `usr/lib` for that.
     (tree / "etc").rename(tree / "usr/etc")
     (tree / "usr/var/lib/apptainer/mnt/session").mkdir(parents=True)
     for name in ("etc", "var"):
@@ -95,5 +88,5 @@ def _lay_out(tree: Path) -> None:
 
 ARMS = (
     Apptainer(),
-    Apptainer("apptainer-sharens", title="Apptainer (one namespace)", shares_namespace=True),
+    Apptainer("apptainer-sharens", title="Apptainer (one namespace)", variant=True),
 )

@@ -13,7 +13,7 @@ from parity.runtimes.namespaces import no_user_namespaces
 
 
 def _mounts_no_squashfs() -> Availability | None:
-    """Whether ch-run is not linked with libsquashfuse; its --feature does not tell."""
+    # Its --feature does not tell.
     if b"squashfuse" in Path(shutil.which("ch-run") or "").read_bytes():
         return None
     return absent("built without SquashFS", "install a ch-run that is linked with libsquashfuse")

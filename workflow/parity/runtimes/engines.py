@@ -43,6 +43,11 @@ class Engine(Arm):
     converter = ("skopeo", "--version")
     engine: ClassVar[tuple[str, ...]]
     store: ClassVar[str]
+    is_writable: bool = False
+
+    @property
+    def variant(self) -> bool:  # type: ignore[override]
+        return self.is_writable
 
     def _run(self, *own: str, launch: Launch, inner: Sequence[str]) -> list[str]:
         """`run` with the engine's own options."""
@@ -92,10 +97,6 @@ class Docker(Engine):
     packages: ClassVar[tuple[str, ...]] = ("docker.io", "skopeo")
     inherits_network = False
     engine, store = ("docker",), "docker-daemon:"
-
-    @property
-    def variant(self) -> bool:  # type: ignore[override]
-        return self.is_writable
 
     def probe(self) -> Availability:
         if not is_installed("docker"):
@@ -182,10 +183,6 @@ class Podman(Engine):
     packages: ClassVar[tuple[str, ...]] = ("podman", "runc", "skopeo", "uidmap")
     engine: ClassVar[tuple[str, ...]] = ("podman", "--runtime=runc")
     store = "containers-storage:localhost/"
-
-    @property
-    def variant(self) -> bool:  # type: ignore[override]
-        return self.is_writable
 
     @property
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]

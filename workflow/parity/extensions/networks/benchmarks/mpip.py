@@ -17,7 +17,6 @@ from parity.benchmarks.reading import (
     Refused,
     collected,
     finite,
-    never_raises,
     printed,
     require_agreement,
     require_equal,
@@ -84,8 +83,7 @@ class MpiTime(Benchmark):
         argv = (*preload, *npb.kernel_words(parameters, self.toolchain))
         return openmpi.program(argv, parameters, node, self.name, {}, (REPORT,))
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Means of all ranks, and sums of what they sent; valid if kernel and report are."""
         npb.kernel_values(outputs)
         ranks = outputs.parameters["ranks"]

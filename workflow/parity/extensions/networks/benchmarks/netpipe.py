@@ -14,7 +14,6 @@ from parity.benchmarks.openmpi import placed
 from parity.benchmarks.reading import (
     Printed,
     Refused,
-    never_raises,
     positive,
     printed,
     require_agreement,
@@ -121,8 +120,7 @@ class NetPipe(Benchmark):
         where = "netpipe: allocations, ranks of one node"
         return place(Program(argv, (), collect=("np.out",)), parameters, node, where)
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Latency and bandwidth; valid if all sizes were measured, by one world of MPI."""
         asked = outputs.parameters
         if asked["protocol"] == "mpi":

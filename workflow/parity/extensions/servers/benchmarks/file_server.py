@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from parity.benchmarks.description import FigureSpec, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Refused, never_raises, require_equal, stated_once
+from parity.benchmarks.reading import Refused, require_equal, stated_once
 from parity.core.commands import Availability
 from parity.extensions.servers.benchmarks import usage
 from parity.extensions.servers.benchmarks.service import (
@@ -101,8 +101,7 @@ class FileServer(Benchmark):
         program = Program(write, client_cpus(node.cpus), then=(read,), check=check)
         return self.served(replace(program, drop_caches=True, least_free_bytes=room), parameters)
 
-    @never_raises
-    def parse(self, outputs: Outputs) -> Parsed:
+    def read(self, outputs: Outputs) -> Parsed:
         """Rates of both directions; valid if all was read back as it was written."""
         parameters, seconds = outputs.parameters, {}
         said = list(_documents(outputs.stdout))
