@@ -81,7 +81,7 @@ def test_a_rule_s_empty_parameter_is_none_of_an_option() -> None:
     """Snakemake quotes an empty text as nothing, so what may be empty takes no word as well."""
     for name in ("bootstrap-base", "take-image", "build-image", "unpack-image", "convert-image"):
         function = getattr(software, name.replace("-", "_"))
-        assert inspect.signature(function).parameters["folder"].annotation == "str | None", name
+        assert inspect.signature(function).parameters["folder"].annotation == (str | None), name
 
 
 @pytest.mark.parametrize("words", [["lock"], ["lock", "--jobs", "x"], ["lick"], []])

@@ -1,7 +1,5 @@
 """The benchmarks: one module each, found by being there; or a program that a study describes."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from functools import cache

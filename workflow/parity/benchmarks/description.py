@@ -1,7 +1,5 @@
 """What the YAML file beside a benchmark's module says: its numbers, parameters, figures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -25,7 +23,7 @@ class Metric:
     better: str
     clock: str = "internal"
 
-    def credited(self, work: float) -> Metric:
+    def credited(self, work: float) -> "Metric":
         """The number of the work once, where a rate had `work` times the work done."""
         return replace(self, value=self.value / work) if self.better == "higher" else self
 

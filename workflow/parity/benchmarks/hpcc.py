@@ -1,7 +1,5 @@
 """HPC Challenge: HPL and all that hpcc runs beside it, in one run."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """HPCG 3.1: conjugate gradients with a multigrid preconditioner, bound by memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 The embarrassingly parallel HPL of Beserra et al. 2015: the copies know nothing of each other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 Few bytes and many questions are read, so it is the image's format that is seen.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from statistics import median

@@ -1,7 +1,5 @@
 """IOR 4.0: bandwidth of files that are written, made sure to be on disk, and read back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Its `stream` is STREAM's triad, and its `triad` Schönauer's vector triad. Each 
 counts once, as in STREAM; the line that a store may have to read first does not.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

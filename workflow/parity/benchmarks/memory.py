@@ -5,8 +5,6 @@ since Linux 6.7 hundreds of MiB that a program before gave back. They are subtra
 increment as it was published is kept beside it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

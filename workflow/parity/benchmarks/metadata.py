@@ -1,7 +1,5 @@
 """Metadata: files of nothing that are made, asked about and taken away, as mdtest does it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

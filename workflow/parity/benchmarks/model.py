@@ -1,7 +1,5 @@
 """What every benchmark provides: command, validity check, metrics, and what is said of them."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from abc import ABC, abstractmethod
@@ -266,7 +264,7 @@ class Benchmark(ABC):
         """Its own parameters, and those that extensions give to ranks, without a default."""
         return {**self.parameters, **(placed_parameters() if self.allocations else {})}
 
-    def provided_by(self, provider: str) -> Benchmark:
+    def provided_by(self, provider: str) -> "Benchmark":
         """The same benchmark of a provider: `system`, `spack` or `spack-<toolchain>`."""
         return programs.in_toolchain(self, provider)
 

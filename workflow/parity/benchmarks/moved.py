@@ -1,7 +1,5 @@
 """What runs with servers moved, in the words that extensions tell it and the report shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 # The parts of a byte's way between servers and client, and what their disks are asked for.

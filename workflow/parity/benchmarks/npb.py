@@ -1,7 +1,5 @@
 """NAS Parallel Benchmarks 3.4, MPI: six kernels, each with a verification of its own."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

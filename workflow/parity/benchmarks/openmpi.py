@@ -4,8 +4,6 @@ A rank that a container hides the launcher from quietly becomes a world of its o
 so a program's world is read from inside, from what MPI prints itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ It counts to a microsecond how long each turn took that looks at the time stamp 
 not tell when, nor of what is shorter, and it holds no events.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import pairwise

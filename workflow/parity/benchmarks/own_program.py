@@ -4,8 +4,6 @@ What describes it is a parameter of each of its cases, `command`. So it is in th
 archive, and what a run left is parsed by it wherever it is read.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

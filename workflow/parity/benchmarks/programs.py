@@ -4,8 +4,6 @@ One script compiles the sources beside a benchmark's module, natively and in the
 compiler makes the same bytes; a source may be a script that writes its program.
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import os
@@ -150,7 +148,7 @@ def library_path(folder: str, name: str, toolchain: str = TOOLCHAIN) -> str:
     return f"{view_of(toolchain)}/{folder}/lib/{name}"
 
 
-def in_toolchain(benchmark: Benchmark, provider: str) -> Benchmark:
+def in_toolchain(benchmark: "Benchmark", provider: str) -> "Benchmark":
     """A benchmark that Spack builds, with the programs of that provider's toolchain."""
     toolchain = toolchain_of(provider) or TOOLCHAIN
     if not benchmark.spack_packages or toolchain == benchmark.toolchain:

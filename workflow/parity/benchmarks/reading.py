@@ -3,8 +3,6 @@
 A `Layout` says what a program prints; what was read is `Said`, texts by names, each stated once.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -177,7 +175,7 @@ class Said(dict[str, str]):
         """A finite number above zero."""
         return positive(self[key], key)
 
-    def printed(self, key: str) -> Printed:
+    def printed(self, key: str) -> "Printed":
         """A number with what its digits leave open."""
         return printed(self[key], key)
 
@@ -253,10 +251,10 @@ class Printed:
     value: float
     error: float = 0.0
 
-    def __add__(self, other: Printed) -> Printed:
+    def __add__(self, other: "Printed") -> "Printed":
         return Printed(self.value + other.value, self.error + other.error)
 
-    def __mul__(self, other: Printed) -> Printed:
+    def __mul__(self, other: "Printed") -> "Printed":
         errors = (self.value * other.error, other.value * self.error, self.error * other.error)
         return Printed(self.value * other.value, sum(errors))
 

@@ -4,8 +4,6 @@ Our own program (selfish.c; that of Levy and Ferreira, SAND2021-6125 C, is not p
 loop over the time stamp counter writes down its detours; fixed work quanta (FWQ) are a second look.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -5,8 +5,6 @@ Beside selfish, on all other CPUs of the same container, another program does no
 again and again past the page cache (reading.c); it is selfish's parent, so it ends with it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Start-up: the time to run a program that does nothing, in each runtime."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from statistics import median

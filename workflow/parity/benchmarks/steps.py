@@ -4,8 +4,6 @@ All ranks do the same work and wait for the last one (steps.c). A model derives 
 (`selfish`) how noise grows with ranks; this is the loop that the model is of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ large as the one before. A run takes the smallest whose arrays are each at least
 last-level cache, as the run rules ask: a build for the node at hand would fit one kind of node.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """SysBench cpu: trial division up to a limit, a fixed number of times."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple

@@ -4,8 +4,6 @@ Only the bare machine's build of Torrez et al. 2019, section IV-A, had linked th
 the test never calls; both builds are run in every arm, so library and container are told apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Files that our own programs write as trace.h has them: read whole, or refused."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 Everything is left as JSON, and as two tables that one can copy.
 """
 
-from __future__ import annotations
-
 import platform
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Like the audit of binaries this is a constant shell script. Every line of its an
 what it is about, so whatever a runtime says beside it is passed over.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Commands of the rules that conclude: at a look, and at the end."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

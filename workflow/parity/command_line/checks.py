@@ -1,7 +1,5 @@
 """The command of the rule that checks ourselves: both sides of every comparison, compared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """Commands of the rules on claims: judged, held against what is expected, and registered."""
 
-from __future__ import annotations
-
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`parity diagnose --container 'podman run … IMAGE' -- ./solver`: what in it costs the program."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

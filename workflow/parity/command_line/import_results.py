@@ -1,7 +1,5 @@
 """`parity import`: results of others as an archive that everything here reads."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from pathlib import Path

@@ -4,8 +4,6 @@ A command is a public function of a module here that returns nothing. Its option
 parameters, and what they mean is in its docstring.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import inspect
@@ -91,7 +89,7 @@ def add_options(parser: argparse.ArgumentParser, code: Callable[..., None]) -> N
     described = dict(
         re.findall(r"^    (\w+): ((?:.|\n {8})+)", inspect.getdoc(code) or "", re.MULTILINE)
     )
-    for parameter in inspect.signature(code, eval_str=True).parameters.values():
+    for parameter in inspect.signature(code).parameters.values():
         kind, name = parameter.annotation, parameter.name
         word = f"--{name.replace('_', '-')}"
         has_default = parameter.default is not parameter.empty

@@ -1,7 +1,5 @@
 """`parity measure`: the study of one program that a command line names, in a folder of its own."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

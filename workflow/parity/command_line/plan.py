@@ -1,7 +1,5 @@
 """The command of the rule on plans."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from parity.plan.making import make_plan

@@ -1,7 +1,5 @@
 """Commands that say what a plan costs and can prove, and how far it is."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands of the rules on records: from blocks on disk to tables, and to archives."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

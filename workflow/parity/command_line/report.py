@@ -1,7 +1,5 @@
 """Commands of the rules that show: figures, tables, text, the dashboard and the paper."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

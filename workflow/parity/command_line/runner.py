@@ -1,7 +1,5 @@
 """Commands that run on the nodes that are measured; each imports its own part, to start soon."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from parity.core.documents import write_document

@@ -1,7 +1,5 @@
 """Commands of the rules on images and native builds, and those that say or install what is here."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

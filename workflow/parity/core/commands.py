@@ -1,7 +1,5 @@
 """The programs that we depend on: run, with what they said when they fail, or only asked."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ A document is a `msgspec` struct: frozen, its fields typed, unknown ones refused
 import and to read, which counts in every job. Its class lies in the package that owns it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Errors for people: one message that says what, where, what is allowed and what to do."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Files: text that is bounded, JSON written whole or not at all, digests of what is there."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import errno

@@ -3,8 +3,6 @@
 Adding a runtime or a benchmark is adding a file; a parser's fix re-parses and nothing else.
 """
 
-from __future__ import annotations
-
 import hashlib
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """Reads YAML that people write and checks it against a schema, with messages for people."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import deque

@@ -1,7 +1,5 @@
 """Counts, lists and numbers as people read them: on the terminal, in tables, figures and papers."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterable

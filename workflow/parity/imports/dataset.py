@@ -1,7 +1,5 @@
 """The plan of what was imported: cases that say how their numbers are read, and the blocks."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile

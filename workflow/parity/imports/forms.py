@@ -1,7 +1,5 @@
 """The forms of results that are read here, and those that people also have."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """IOR's own text, versions 3 and 4: rates of writing and reading, the mean of its repetitions."""
 
-from __future__ import annotations
-
 import re
 import statistics
 from collections.abc import Mapping

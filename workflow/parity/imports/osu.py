@@ -3,8 +3,6 @@
 Written from what versions 5.3 and 7.4 print here, and others as people have shown it.
 """
 
-from __future__ import annotations
-
 import re
 
 from parity.core.errors import UserError

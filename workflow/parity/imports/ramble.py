@@ -4,8 +4,6 @@ What it calculates of repeats (`summary::…`) is no measurement and is left out
 and one that failed is lost.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

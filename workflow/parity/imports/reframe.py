@@ -4,8 +4,6 @@ The arm is a parameter of the test. A repetition is a block, and so is each time
 was run again. A test that failed, or whose variable is no number, is lost.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What every converter gives: rows of numbers, and what is refused of them whatever they were."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """A table of one's own as CSV: one number in a row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

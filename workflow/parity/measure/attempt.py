@@ -4,8 +4,6 @@ What extensions have around the timed section are companions: context managers a
 of an attempt (`Companion`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

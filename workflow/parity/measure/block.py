@@ -1,7 +1,5 @@
 """Runs a batch: its blocks, every run of each once, in the plan's order; resumes what was begun."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil

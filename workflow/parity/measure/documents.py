@@ -5,8 +5,6 @@ A block's folder holds for every session of the runner what it found on the node
 became of it (record.json), how far the block is (progress.json), and at last all (block.json).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce

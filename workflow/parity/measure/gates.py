@@ -1,7 +1,5 @@
 """Gates: what must hold before a run counts. Pure functions on what was seen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace

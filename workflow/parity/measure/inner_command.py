@@ -4,8 +4,6 @@ Binding, environment and folder are set by these words inside the arm. What diff
 is filled into them on the node, just before the runtime starts, so no runtime knows of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

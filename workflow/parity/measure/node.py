@@ -1,7 +1,5 @@
 """What the node says of itself: all that is known to move a measurement, and who else works."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import platform

@@ -4,8 +4,6 @@ The command `check-node` is started once on each node of an allocation; question
 a folder that all nodes see.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

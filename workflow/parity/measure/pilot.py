@@ -10,8 +10,6 @@ the reference alone. Cases whose ranks are placed on an allocation are not pilot
 hangs on the allocation, too, and what one node tells would be another case's.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence

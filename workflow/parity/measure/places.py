@@ -4,8 +4,6 @@ What all arms are to see (the host's files that a program needs, static tools be
 image) lies as a copy below the working folder, which is the same in all arms, native ones too.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,7 +1,5 @@
 """What runs have behind them: whether they are good, and how far their block is."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Mapping, Sequence

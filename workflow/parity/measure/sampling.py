@@ -1,7 +1,5 @@
 """Samples memory while a program runs: only for the sampled cases, which are cases of their own."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """A session of the runner in a block: its allocation, and what the nodes are before it."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import sys

@@ -1,7 +1,5 @@
 """Starts a program and sleeps in `wait` until it ends: the timed section, and nothing else."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -1,7 +1,5 @@
 """The cases of a study: a benchmark, Parity's or the study's own, at one level of each factor."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ With looks, the blocks up to one are a stage; what is decided by then is not mea
 those after it. A job measures a batch, blocks of one stage, one after the other.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import Counter

@@ -4,8 +4,6 @@ A block is named by what it does: its id ends in a digest of its runs, their ord
 So a study that grows keeps the blocks it has, and one that changes overwrites nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Sequence

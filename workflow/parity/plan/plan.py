@@ -4,8 +4,6 @@ The archived plans of three older shapes all say version 1: upgrades add what a 
 keep what it has.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path

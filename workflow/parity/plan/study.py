@@ -1,7 +1,5 @@
 """What the user configured, validated: the study at one scale."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType

@@ -3,8 +3,6 @@
 The file names its kind (`scale_label`): system_kinds.yaml says what follows from it for results.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ The profile is Process Run Crate 0.5, of the collection Workflow Run RO-Crate (L
 `SHA256SUMS` does not list it, and it says of each file what `SHA256SUMS` says.
 """
 
-from __future__ import annotations
-
 from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 What blocks left on disk is gathered verbatim, into two tables; all others follow from those.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -4,8 +4,6 @@ It follows from the raw table, so it is made when it is wanted and no part of a 
 run is in memory while it is written, and one part of one column while it is read.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ It lies beside the plan of a dataset, and goes with it into the archive. The aud
 there were versions count as 1.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

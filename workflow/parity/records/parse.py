@@ -6,8 +6,6 @@ its gates, so its output was parsed, but that was incomplete or failed the bench
 check), `valid`. The reason says why it came no further.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import multiprocessing

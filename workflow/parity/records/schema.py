@@ -6,8 +6,6 @@ key is refused, because `pyarrow.Table.from_pylist` would silently drop the one 
 fill the other with null. The same rows give the same bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -175,7 +173,7 @@ class Writer:
         if self._rows >= MOST_ROWS or self._bytes >= MOST_BYTES:
             self._write()
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> "Writer":
         return self
 
     def __exit__(

@@ -1,7 +1,5 @@
 """How large the work was that benchmarks chose, and how much of a campaign's time was timed."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from datetime import datetime

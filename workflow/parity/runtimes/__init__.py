@@ -1,7 +1,5 @@
 """The runtimes: one module each, found by being there."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Apptainer, from a SIF file, without any privilege of root."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Sequence

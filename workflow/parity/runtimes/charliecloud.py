@@ -1,7 +1,5 @@
 """Charliecloud, from an unpacked directory and from a SquashFS file."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ and through their ELF headers alone, so that nothing of the host changes and not
 measured can pick it up.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Arms made of others: with something of the host's, with something changed, or given."""
 
-from __future__ import annotations
-
 import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence

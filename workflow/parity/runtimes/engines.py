@@ -1,7 +1,5 @@
 """Container engines: Docker with its daemon, Podman without one, NERSC's Podman-HPC."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

@@ -10,8 +10,6 @@ Control groups and namespaces without a user namespace belong to root. So an ord
 has the steps from `+user` on, and those only where its control group is delegated to it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import json

@@ -1,7 +1,5 @@
 """What a control group lets its processes have of the CPUs, in the words of engines and kernel."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

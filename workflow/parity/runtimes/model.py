@@ -1,7 +1,5 @@
 """What every runtime provides: an `Arm` for each of its variants."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -85,7 +83,7 @@ class Launch:
         assert self.image is not None
         return self.image.location
 
-    def beside(self, name: str) -> Launch:
+    def beside(self, name: str) -> "Launch":
         """The launch of something beside the program, with a directory of its own."""
         return replace(self, name=f"{self.name}-{name}", state=self.state / name)
 
@@ -235,7 +233,7 @@ class Arm(ABC):
         return not (self.is_native or self.variant) and self.link_set == OWN
 
     @property
-    def unlimited(self) -> Arm:
+    def unlimited(self) -> "Arm":
         """The same arm without what an extension adds to it: a limit, a network."""
         return self
 

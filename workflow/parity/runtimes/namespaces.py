@@ -1,7 +1,5 @@
 """Plain Linux namespaces: by unshare, Bubblewrap, a bare chroot, each way to mount an image."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ And with its ranks elsewhere than a case has them; and once with more work, whos
 known: the positive control of a study.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Containers that root starts from a folder without an engine: LXC, runc and gVisor."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -10,8 +10,6 @@ run no guest; `qemu-tcg` emulates every instruction, so it shows that the way to
 works and tells nothing of what a virtual machine costs.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile

@@ -3,8 +3,6 @@
 Written from their documentation, which each class names: no machine here has any of them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -5,8 +5,6 @@ paths in it; the filter by which it could let most of them pass misses some on a
 and then a program reads the host's files.
 """
 
-from __future__ import annotations
-
 import platform
 import sys
 import tempfile

@@ -4,8 +4,6 @@ It needs what Debian's smallest image has, and runs once for each arm and block,
 hashed here, three times as fast. What a program loads by itself later is not in its closure.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ All that a stage is built from is copied into one folder, since that is the one 
 to a build which docker, podman and buildah share.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import platform

@@ -1,7 +1,5 @@
 """Debian's packages: which versions are installed natively, and where they come from."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

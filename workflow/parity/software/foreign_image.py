@@ -4,8 +4,6 @@ Nothing of the image is run and nothing is installed in it, so it may be of any 
 hold one static program. A thin layer adds the marker, mount points and the hosts file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

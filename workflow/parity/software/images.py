@@ -1,7 +1,5 @@
 """The digest chain: images.json and each format's own record, and where images lie."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

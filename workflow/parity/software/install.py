@@ -1,7 +1,5 @@
 """Which arms and benchmarks are on this machine, and what installs the others."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Locks a toolchain and builds its benchmarks natively with Spack; owns lock.json, native.json."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The Spack of a site: where it comes from and installs, what its locks say, what it fetches."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -3,8 +3,6 @@
 It is composed of a study's packages and an entry of the system's file, or is a site's own folder.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping
