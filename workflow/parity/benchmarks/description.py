@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from parity.benchmarks.reading import Layout
 from parity.core.documents import Document
 
 Parameters = Mapping[str, Mapping[str, Any]]
@@ -156,6 +157,7 @@ class Description(Document, frozen=True):
     name: str = ""
     title: str = ""
     metrics: tuple[Quantity, ...] = ()
+    printed: Layout = Layout()
     primary: tuple[str, ...] = ()
     differences: tuple[str, ...] = ()
     timed: str = ""

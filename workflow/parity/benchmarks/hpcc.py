@@ -4,7 +4,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from parity.benchmarks import openmpi
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
@@ -18,6 +20,7 @@ from parity.benchmarks.reading import (
     require_complete,
     search_text,
 )
+from parity.core.documents import Document
 from parity.core.spack_paths import DISTRIBUTION
 
 # The order of lines is the format (hpcc's README); what varies is marked.
@@ -27,12 +30,7 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _END = r"End of HPC Challenge tests\.\nCurrent time [^\n]*\n\n#{72}"
 
 
-class _Number(NamedTuple):
-    """A key of the summary, and the metric that it times `factor` becomes.
-
-    `section` states it, too, with other digits, where `pattern` matches, divided by `unit`.
-    """
-
+class _Number(Document, frozen=True):
     key: str
     metric: str
     section: str
@@ -41,66 +39,20 @@ class _Number(NamedTuple):
     factor: float = 1.0
 
 
-_HPL_ROW = r"^W[A-Z0-9]+(?: +[0-9]+){4} +[0-9.]+ +([0-9.e+-]+)$"
-_UPDATES = r"^([0-9.]+) Billion\(10\^9\) Updates    per second \[GUP/s\]$"
-# The last line of the wall clock holds the lowest rate of all repetitions.
-_TRANSPOSED = r"\A(?s:.*)^WALL .* PASSED +([0-9.]+) +[0-9.]+$"
-_PING_PONG = r"^Ping Pong:\n(?:.*\n)?{} +min / avg / max: +[0-9.]+ / +([0-9.]+) / .*$"
-_RING = r"^Randomly +Ordered Ring {}: +([0-9.]+) \w+/?s\w*$"
-# Tests of one rank alone, and of all ranks at once (hpcc's `Star`, of which it gives the mean):
-# what stands before the number in the section of the single rank; before the mean, the test's own
-# name is left out.
-_RATES = (
-    ("STREAM_Copy", "stream_copy", "STREAM Copy GB/s", "Copy GB/s"),
-    ("STREAM_Scale", "stream_scale", "STREAM Scale GB/s", "Scale GB/s"),
-    ("STREAM_Add", "stream_add", "STREAM Add GB/s", "Add GB/s"),
-    ("STREAM_Triad", "stream_triad", "STREAM Triad GB/s", "Triad GB/s"),
-    ("DGEMM_Gflops", "dgemm", "DGEMM Gflop/s", "Gflop/s"),
-    ("FFT_Gflops", "fft", "FFT Gflop/s", "Gflop/s"),
-    ("RandomAccess_GUPs", "random_access", "GUP/s", "GUP/s"),
-)
-_NUMBERS = (
-    _Number("HPL_Tflops", "hpl", "HPL", _HPL_ROW, 1e-3, 1000.0),
-    *(
-        _Number(
-            f"{mode}{test}",
-            f"{name}_{mode.lower()}",
-            f"{mode}{test.partition('_')[0]}",
-            rf"^{words} ([0-9.]+)$",
-        )
-        for test, name, single, mean in _RATES
-        for mode, words in (("Single", f"Single {single}"), ("Star", f"Average {mean}"))
-    ),
-    _Number("MPIFFT_Gflops", "fft_mpi", "MPIFFT", r"^Gflop/s: +([0-9.]+)$"),
-    _Number("MPIRandomAccess_GUPs", "random_access_mpi", "MPIRandomAccess", _UPDATES),
-    _Number("PTRANS_GBs", "ptrans", "PTRANS", _TRANSPOSED),
-)
-# Between ranks; hpcc writes -1 for each of them when there is a single one. The section
-# states them in milliseconds and MB/s.
-_NUMBERS_BETWEEN_RANKS = tuple(
-    _Number(f"{how}{key}", f"{name}_{what.lower()}", "LatencyBandwidth", pattern.format(what), unit)
-    for what, key, unit in (
-        ("Latency", "Latency_usec", 1e3),
-        ("Bandwidth", "Bandwidth_GBytes", 1e-3),
-    )
-    for how, name, pattern in (
-        ("AvgPingPong", "ping_pong", _PING_PONG),
-        ("RandomlyOrderedRing", "ring", _RING),
-    )
-)
+class _Summary(Document, frozen=True):
+    """The numbers and checks of hpcc_summary.yaml, which says what they are."""
 
+    of_all: tuple[_Number, ...]
+    between_ranks: tuple[_Number, ...]
+    checks_of_rank_0: dict[str, str]
+
+
+_SUMMARY = msgspec.yaml.decode(
+    Path(__file__).with_name("hpcc_summary.yaml").read_bytes(), type=_Summary
+)
 # Sections with a check in every rank, ended by one line `Node(s) with error 0`: both
 # RandomAccess generators, DGEMM, STREAM and FFT, each as Star and as Single.
 _CHECKED_SECTIONS = 10
-# Sections whose check rank 0 prints, and how it begins when it is passed. Of a single rank
-# it prints that only if it was the one that hpcc had chosen.
-_STREAM_CHECK = r"(Solution Validates): avg error less than [0-9.e+-]+ on all three arrays$"
-_TABLE_CHECK = r"(Found) [0-9]+ errors in [0-9]+ locations \(passed\)\.$"
-_CHECKS_OF_RANK_0 = {
-    **dict.fromkeys(("StarSTREAM", "SingleSTREAM"), _STREAM_CHECK),
-    **{f"{mode}RandomAccess": _TABLE_CHECK for mode in ("MPI", "Star", "Single")},
-    **{f"{mode}RandomAccess_LCG": _TABLE_CHECK for mode in ("MPI", "Star", "Single")},
-}
 
 
 def process_grid(parameters: Mapping[str, Any]) -> tuple[int, int]:
@@ -147,7 +99,7 @@ def read_values(text: str, parameters: Mapping[str, Any]) -> dict[str, float]:
     done = summary.printed("HPL_Tflops") * summary.printed("HPL_time")
     require_agreement(done, operations, "HPL's rate times time, and its operations")
     values = {}
-    for number in _NUMBERS + (_NUMBERS_BETWEEN_RANKS if rows * columns > 1 else ()):
+    for number in _SUMMARY.of_all + (_SUMMARY.between_ranks if rows * columns > 1 else ()):
         key = number.key
         there = printed(search_text(number.pattern, sections[number.section], key), key)
         both = f"{key} in the summary and in its section"
@@ -183,7 +135,7 @@ def _require_passed(text: str, sections: Said, summary: Said) -> None:
         raise Refused("residual-failed", "a residual of HPL or PTRANS is above its threshold")
     if summary["Success"] != "1":
         raise Refused("validation-failed", "hpcc says that it did not succeed")
-    for name, passed in _CHECKS_OF_RANK_0.items():
+    for name, passed in _SUMMARY.checks_of_rank_0.items():
         section = sections[name]
         here = not name.startswith("Single") or "\nNode selected 0\n" in section
         times = len(_lines(passed, section))

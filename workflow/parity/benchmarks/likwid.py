@@ -10,25 +10,13 @@ from itertools import pairwise
 from typing import Any
 
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Layout, Printed, Refused, require_agreement
+from parity.benchmarks.reading import Printed, Refused, require_agreement
 from parity.core.errors import UserError
 
 # Streams (2, 3 or 4 of 8-byte numbers) and threads share the working set in whole elements, four at
 # a time, if it is a multiple of 384 bytes for each thread; likwid takes units of 1000 bytes.
 # Otherwise likwid rounds by itself, differently for each kernel.
 _KILOBYTES_PER_THREAD = math.lcm(384, 1000) // 1000
-_LAYOUT = Layout(
-    "LIKWID MICRO BENCHMARK",
-    r"UOPs:\t+[0-9]+\n-{80}",
-    {
-        "Test": r"^Test: (\S+)$",
-        "threads": r"^Using ([0-9]+) threads$",
-        "Iterations per thread": r"^Iterations per thread:\t([0-9]+)$",
-        "Size (Byte)": r"^Size \(Byte\):\t+([0-9]+)$",
-        "bandwidth": r"^MByte/s:\t+([0-9]+\.[0-9]{2})$",
-        "time": r"^Time:\t+([0-9]\.[0-9]{6}e[+-][0-9]{2}) sec$",
-    },
-)
 
 
 def working_set(parameters: Mapping[str, Any], node: NodeFacts) -> int:
@@ -85,7 +73,7 @@ class LikwidBench(Benchmark):
 
     def values(self, outputs: Outputs) -> dict[str, float]:
         """Bandwidth in GB/s and time in s; `Refused` if they are not of what was asked for."""
-        said, asked = _LAYOUT.read(outputs.stdout), outputs.parameters
+        said, asked = self.printed.read(outputs.stdout), outputs.parameters
         size, iterations = _bytes_asked_for(outputs.command), asked["iterations"]
         said.require(
             {"Test": self.kernel(asked), "threads": asked["threads"]}

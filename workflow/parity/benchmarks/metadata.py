@@ -5,24 +5,10 @@ from typing import Any
 
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
-from parity.benchmarks.reading import Layout, Printed, positive, require_agreement
+from parity.benchmarks.reading import Printed, positive, require_agreement
 
 SOURCE = "metadata.c"
 _PHASES = ("create", "stat", "unlink")
-_LAYOUT = Layout(
-    "create: ",
-    r"left: [0-9]+ files",
-    {"files left": r"^left: ([0-9]+) files$"}
-    | {
-        f"{what} of {phase}": rf"^{phase}: {line} per second$"
-        for phase in _PHASES
-        for what, line in (
-            ("files", r"([0-9]+) files in [0-9]+ ns, [0-9]+\.[0-9]{3}"),
-            ("nanoseconds", r"[0-9]+ files in ([0-9]+) ns, [0-9]+\.[0-9]{3}"),
-            ("rate", r"[0-9]+ files in [0-9]+ ns, ([0-9]+\.[0-9]{3})"),
-        )
-    },
-)
 
 
 class Metadata(Benchmark):
@@ -38,7 +24,7 @@ class Metadata(Benchmark):
 
     def read(self, outputs: Outputs) -> Parsed:
         """Rate of each phase; valid if each took all files, and none was left."""
-        said, files = _LAYOUT.read(outputs.stdout), outputs.parameters["files"]
+        said, files = self.printed.read(outputs.stdout), outputs.parameters["files"]
         said.require({"files left": 0})
         values = {"time": 0.0}
         for phase in _PHASES:

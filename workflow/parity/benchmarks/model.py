@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import parity.benchmarks
 from parity.benchmarks import programs
 from parity.benchmarks.description import FigureSpec, Metric, Parameters, Quantity, described
-from parity.benchmarks.reading import Refused, death_in, require_short_lines
+from parity.benchmarks.reading import Layout, Refused, death_in, require_short_lines
 from parity.core.commands import Availability
 from parity.core.errors import UserError
 from parity.core.package import extensions_with
@@ -220,6 +220,7 @@ class Benchmark(ABC):
         starts_ranks_inside: whether its ranks are started inside of the arm where the site has no
             launcher, on one node.
         metrics: all that its parser gives, in the order in which it gives them.
+        printed: what its program prints, as far as a table can tell it.
         differences: those of `primary` that are compared by their difference in their own unit
             and not by ratio.
         message_sizes: size in bytes by metric, of those that are the seconds of a message one way.
@@ -245,6 +246,7 @@ class Benchmark(ABC):
     timed: ClassVar[str] = ""
     starts_ranks_inside: ClassVar[bool] = False
     metrics: ClassVar[tuple[Quantity, ...]] = ()
+    printed: ClassVar[Layout] = Layout()
     primary: ClassVar[tuple[str, ...]] = ()  # those that are compared between arms
     differences: ClassVar[tuple[str, ...]] = ()
     message_sizes: ClassVar[Mapping[str, int]] = {}

@@ -21,18 +21,7 @@ from parity.core.spack_paths import TOOLCHAIN
 _DESCRIBED = described(__file__)
 KERNELS: tuple[str, ...] = _DESCRIBED["factors"]["kernel"]
 CLASSES: tuple[str, ...] = tuple(_DESCRIBED["parameters"]["class"]["enum"])
-_WORDS = ("Verification", "Class", "Total processes", "Mop/s total", "Mop/s/process")
-_LINES = {
-    key: rf"^ {pattern} *= +({value}) *$"
-    for key, pattern, value in (
-        *((key, key, r"\S+") for key in _WORDS),
-        # Later releases of 3.4 write the whole word.
-        ("Active processes", "Active proc(?:esse)?s", r"\S+"),
-        ("time", "Time in seconds", r"[0-9]+\.[0-9]{2}"),
-        ("Size", "Size", r"[0-9]{1,15}(?: *x *[0-9]{1,5}){0,2}"),
-        ("Iterations", "Iterations", r"[0-9]{1,9}"),
-    )
-} | {"nonzeroes per row": r"^ Number of nonzeroes per row: +([0-9]{1,9})$"}
+_PRINTED: Layout = _DESCRIBED["printed"]
 
 
 def kernel_path(kernel: str, size: str, toolchain: str = TOOLCHAIN) -> str:
@@ -59,9 +48,9 @@ def kernel_values(outputs: Outputs) -> dict[str, float]:
     asked = outputs.parameters
     openmpi.require_one_world(outputs)
     kernel = asked["kernel"].upper()
-    title = f"NAS Parallel Benchmarks 3.4 -- {kernel} Benchmark"
     end = {"the kernel's end": rf"^( {kernel} Benchmark Completed)\.?$"}
-    said = Layout(title, r" npb@nas\.nasa\.gov", _LINES | end).read(outputs.stdout)
+    printed = Layout(f"{_PRINTED.begin}{kernel} Benchmark", _PRINTED.end, {**_PRINTED.lines, **end})
+    said = printed.read(outputs.stdout)
     if said["the kernel's end"] and (outcome := said["Verification"]) != "SUCCESSFUL":
         raise Refused("verification-failed", f"{kernel}: {outcome[:40]}")
     ranks = asked["ranks"]

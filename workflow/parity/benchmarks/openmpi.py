@@ -10,7 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain, product
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from parity.benchmarks.model import NodeFacts, Outputs, Program
 from parity.benchmarks.reading import Refused
@@ -47,40 +50,13 @@ LAUNCHER = "/usr/bin/mpirun"
 SHARED_MEMORY = "vader"
 NETWORK = "tcp"
 
-# Lines grow with the square of the ranks: in a larger world nobody is named.
+# Lines grow with the square of the ranks: in a larger world nobody is named (openmpi.yaml, too).
 LARGEST_WORLD = 1024
 _INTERFACES = "OMPI_MCA_btl_tcp_if_exclude"
-_ONE_STACK = {
-    # One stack in all arms. Left alone, Open MPI takes the best that it can open, and what
-    # it can open depends on the devices and libraries that a container shows.
-    "OMPI_MCA_pml": "ob1",
-    "OMPI_MCA_btl": f"self,{SHARED_MEMORY},{NETWORK}",
-    # The kernel's single copy between processes needs ptrace rights that some runtimes
-    # take away, and with a user namespace for each rank it makes no progress at all.
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    # Bridges of containers have the same address on every node: connections over them
-    # would end at home. The first two are Open MPI's own default.
-    _INTERFACES: "127.0.0.1/8,sppp,docker0,podman0,cni-podman0,lxcbr0,virbr0",
-}
-_DESCRIBED = {
-    # Each rank says how it reaches each other rank: level 1 prints just these lines. All
-    # peers are added at the start and not when they are first spoken to, so that the
-    # lines are complete and none is written while the program measures.
-    "OMPI_MCA_btl_base_verbose": "1",
-    "OMPI_MCA_mpi_add_procs_cutoff": str(LARGEST_WORLD),
-}
-
-# Where no site launches ranks, Open MPI's own launcher does, inside of the arm.
-INSIDE: Mapping[str, str] = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # One node: ranks talk through shared memory, by plain copies (why: see above).
-    "OMPI_MCA_btl": f"self,{SHARED_MEMORY}",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    # No remote shell and no batch system is looked for, inside or outside.
-    "OMPI_MCA_plm": "isolated",
-}
-
+_VARIABLES = msgspec.yaml.decode(
+    Path(__file__).with_suffix(".yaml").read_bytes(), type=dict[str, dict[str, str]]
+)
+INSIDE: Mapping[str, str] = _VARIABLES["inside"]
 _HOSTS = "--host"
 
 # [node:pid] mca: bml: Using tcp btl for send to [[job family,job],rank] on node name
@@ -109,7 +85,8 @@ class World(NamedTuple):
 
 def environment(ranks: int) -> dict[str, str]:
     """Variables of a program whose `ranks` processes the site's launcher starts."""
-    return _ONE_STACK if ranks > LARGEST_WORLD else _ONE_STACK | _DESCRIBED
+    described = {} if ranks > LARGEST_WORLD else _VARIABLES["described"]
+    return _VARIABLES["one_stack"] | described
 
 
 def launch_words(argv: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:

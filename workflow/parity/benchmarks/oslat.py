@@ -11,7 +11,6 @@ from typing import Any
 
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
-    Layout,
     Refused,
     Said,
     require_agreement,
@@ -27,15 +26,6 @@ BUCKETS = 1024
 RESULTS = "oslat.json"
 _BUCKETS = "--bucket-size"
 _PRINTED = re.compile(r"^ *(\d+) \(us\):\t (\d+)(?: \(including overflows\))?$", re.MULTILINE)
-_LAYOUT = Layout(
-    "oslat V 2.",
-    r"Duration:\t \S+ \(sec\)",
-    {
-        "maximum": r"Maximum:\t (\d+) \(us\)$",
-        "average": r"Average:\t (\S+) \(\w+\)$",
-        "duration": r"Duration:\t (\S+) \(\w+\)$",
-    },
-)
 _THREAD = "thread.0."
 _WHOLE = re.compile(r"[0-9]{1,15}")
 MOST_TURNS = 100_000_000
@@ -68,7 +58,14 @@ class Oslat(Benchmark):
             raise Refused("truncated", "the results do not tell their buckets")
         require_equal(buckets[0], BUCKETS, "buckets")
         turns = _turns(said)
-        _require_printed(said, turns, outputs.stdout)
+        shown = self.printed.read(outputs.stdout)
+        counted = stated_once(_PRINTED.findall(outputs.stdout))
+        if {int(length): int(times) for length, times in counted.items() if int(times)} != turns:
+            raise Refused("contradictory", "the file counts other turns than were printed")
+        shown.require({"maximum": said[f"{_THREAD}max"]})
+        for name, key in (("average", "avg"), ("duration", "duration")):
+            both = f"{name.capitalize()}, twice"
+            require_agreement(shown.printed(name), said.printed(_THREAD + key), both)
         seconds, asked = said.positive(f"{_THREAD}duration"), outputs.parameters["seconds"]
         if seconds < 0.99 * asked:
             raise Refused("wrong-size", f"asked for {asked} s, it looked for {seconds:.3f}")
@@ -85,18 +82,6 @@ def _turns(said: Said) -> dict[int, int]:
                 raise Refused("unparsable", f"the file counts {times[:40]!r} of {length[:40]!r} µs")
             counted[int(length)] = int(times)
     return counted
-
-
-def _require_printed(said: Said, turns: Mapping[int, int], text: str) -> None:
-    """Refuse results that are not those that were printed."""
-    shown = _LAYOUT.read(text)
-    counted = stated_once(_PRINTED.findall(text))
-    if {int(length): int(times) for length, times in counted.items() if int(times)} != turns:
-        raise Refused("contradictory", "the file counts other turns than were printed")
-    shown.require({"maximum": said[f"{_THREAD}max"]})
-    for name, key in (("average", "avg"), ("duration", "duration")):
-        both = f"{name.capitalize()}, twice"
-        require_agreement(shown.printed(name), said.printed(_THREAD + key), both)
 
 
 def _values(said: Said, turns: Mapping[int, int], seconds: float) -> dict[str, float]:

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
 
 T = TypeVar("T")
 # No program prints longer ones, and reading them would take gigabytes.
@@ -27,45 +30,24 @@ class Refused(Exception):
         self.reason, self.detail = reason, detail
 
 
-# How it is told that a program did not end well. What it printed may look like a whole output.
-_SIGNALS = (
-    *("Segmentation fault", "Bus error", "Killed", "Aborted", "Terminated", "Illegal instruction"),
-    *("Floating point exception", "CPU time limit exceeded", "File size limit exceeded"),
+class _Death(msgspec.Struct, frozen=True):
+    words: tuple[str, ...]
+    line: str
+
+
+_DEATHS = msgspec.yaml.decode(
+    Path(__file__).with_name("deaths.yaml").read_bytes(), type=tuple[_Death, ...]
 )
-# By words of theirs, one of which such a line has: looking for those alone takes no time.
-_DEATHS = (
-    (("slurmstepd: error: ",), r"slurmstepd: error: "),
-    (("srun: error: ",), r"srun: error: "),
-    (("DUE TO TIME LIMIT",), r".*\bDUE TO TIME LIMIT\b"),
-    ((" noticed that", " detected that"),
-     r".*\b(?:mpirun|mpiexec|orterun|prterun)\S* (?:noticed|detected) that\b"),
-    (("ORTE has lost",), r".*\bORTE has lost communication\b"),
-    (("Read -1",), r".*\bRead -1, expected \d"),
-    (("Process received signal",), r"(?:\[\S+\] )?\*\*\* Process received signal \*\*\*"),
-    (("Signal: ",), r"(?:\[\S+\] )?Signal: [A-Z].*\(\d+\)"),
-    (("BAD TERMINATION",), r".*\bBAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\b"),
-    (("MPI_ABORT was",), r".*\bMPI_ABORT was (?:invoked|called)\b"),
-    (("MPI_Abort(",), r".*\bMPI_Abort\("),
-    # A shell's own words, alone or with the place in its script and the command.
-    (_SIGNALS, rf"(?:{'|'.join(_SIGNALS)})(?: \(core dumped\))?\s*$"),
-    (_SIGNALS, rf".*: line \d+: +\d+ (?:{'|'.join(_SIGNALS)})\b"),
-    (("Program received signal",), r".*\bProgram received signal SIG"),
-    (("forrtl: ",), r"forrtl: severe"),
-    (("oom-kill", "oom_kill"), r".*\boom[-_]kill"),
-    (("Out of memory",), r".*\bOut of memory: Kill"),
-    (("terminate called",), r"terminate called after throwing\b"),
-    (("Traceback",), r"Traceback \(most recent call last\):"),
-)  # fmt: skip
-_WORDS = tuple({word for words, _ in _DEATHS for word in words})
+_WORDS = tuple({word for death in _DEATHS for word in death.words})
 
 
 def death_in(text: str) -> str:
     """The first line by which a launcher or system says that a program died; empty for none."""
     if not any(map(text.__contains__, _WORDS)):
         return ""
-    told = [pattern for words, pattern in _DEATHS if any(word in text for word in words)]
-    death = told and re.search(rf"^(?:{'|'.join(told)}).*", text, re.MULTILINE)
-    return death[0].strip() if death else ""
+    told = [death.line for death in _DEATHS if any(word in text for word in death.words)]
+    found = told and re.search(rf"^(?:{'|'.join(told)}).*", text, re.MULTILINE)
+    return found[0].strip() if found else ""
 
 
 def with_a_point(text: str, what: str) -> str:
@@ -185,7 +167,7 @@ class Said(dict[str, str]):
             require_equal(self[key], value, key)
 
 
-class Layout(NamedTuple):
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What every whole run of a program prints.
 
     Attributes:
@@ -193,8 +175,8 @@ class Layout(NamedTuple):
         lines: by names the patterns of lines, of one group each; ^ and $ are ends of lines.
     """
 
-    begin: str
-    end: str
+    begin: str = ""
+    end: str = ""
     lines: Mapping[str, str] = {}
 
     def read(self, text: str) -> Said:

@@ -69,7 +69,6 @@ def quantiles_of(lengths: Any) -> dict[str, float]:
 
 
 def _require_asked(trace: Any, outputs: Outputs) -> None:
-    """Refuse a trace of other parameters, or of another limit than that of the arm."""
     asked = outputs.parameters
     if max(trace.entries[name].max(initial=0) for name in ("start", "length")) > trace.duration_ns:
         raise Refused("contradictory", "an entry is longer than the trace, or begins after it")

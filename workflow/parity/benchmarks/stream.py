@@ -13,7 +13,6 @@ from parity.benchmarks.description import described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
 from parity.benchmarks.reading import (
-    Layout,
     Printed,
     Refused,
     Said,
@@ -36,21 +35,6 @@ BUILDS: tuple[int, ...] = tuple(described(__file__)["parameters"]["elements"]["e
 PASSES = 10
 _ARRAYS_MOVED = {"copy": 2, "scale": 2, "add": 3, "triad": 3}
 _BUILD = re.compile(r"/stream-([0-9]{1,18})/bin/")
-_LAYOUT = Layout(
-    "STREAM version $Revision: 5.10 $",
-    r"Solution Validates: avg error less than [0-9.e+-]+ on all three arrays\n-{61}",
-    {
-        "elements": r"^Array size = ([0-9]+) \(elements\)",
-        "bytes of an element": r"^This system uses ([0-9]+) bytes per",
-        "passes": r"^Each kernel will be executed ([0-9]+) times\.$",
-        "threads": r"^Number of Threads counted = ([0-9]+)$",
-        "clock ticks": r"^   \(= ([0-9]{1,18}) clock ticks\)$",
-        **{
-            kernel: rf"^{kernel.capitalize()}: +([0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+)$"
-            for kernel in _ARRAYS_MOVED
-        },
-    },
-)
 
 
 def build_path(elements: int, toolchain: str = TOOLCHAIN) -> str:
@@ -120,7 +104,7 @@ class Stream(Benchmark):
         text, builds = outputs.stdout, _builds(outputs.command)
         if "Failed Validation on array" in text:
             raise Refused("validation-failed", "STREAM's solution does not validate")
-        said = _LAYOUT.read(text)
+        said = self.printed.read(text)
         if len(builds) != 1:
             raise Refused("unparsable", "the command line names no build of STREAM")
         said.require(
@@ -142,7 +126,6 @@ class Stream(Benchmark):
 
 
 def _builds(command: Sequence[str]) -> list[int]:
-    """The sizes of the builds that a command line names."""
     return [int(match[1]) for word in command if (match := _BUILD.search(word))]
 
 

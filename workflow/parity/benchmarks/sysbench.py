@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
-    Layout,
     Printed,
     Refused,
     Said,
@@ -15,25 +14,7 @@ from parity.benchmarks.reading import (
     require_at_most,
 )
 
-_DECIMAL = r"([0-9]+\.[0-9]+)"
-_BOTH = r"[0-9]+\.[0-9]+/[0-9]+\.[0-9]+"
 _LATENCIES = {name: f"latency ({name})" for name in ("min", "avg", "max", "95th percentile", "sum")}
-_LAYOUT = Layout(
-    "Running the test with following options:",
-    r"execution time \(avg/stddev\): +[0-9]+\.[0-9]{4}/[0-9]+\.[0-9]{2}",
-    {
-        "threads": r"^Number of threads: ([0-9]+)$",
-        "prime": r"^Prime numbers limit: ([0-9]+)$",
-        "events": r"^ +total number of events: +([0-9]+)$",
-        **{key: rf"^ +{name}: +{_DECIMAL}$" for name, key in _LATENCIES.items()},
-        "total time": rf"^ +total time: +{_DECIMAL}s$",
-        "rate": rf"^ +events per second: +{_DECIMAL}$",
-        **{
-            f"{share} of threads": rf"^ +{share} \(avg/stddev\): +({_BOTH})$"
-            for share in ("events", "execution time")
-        },
-    },
-)
 # How much later than the total time the rate may be taken: seconds, or a part of the total.
 LATER_SECONDS, LATER_PART = 0.05, 0.05
 
@@ -68,7 +49,7 @@ class SysbenchCpu(Benchmark):
 
     def read(self, outputs: Outputs) -> Parsed:
         """Total time and rate; valid if it did every event asked for, in balanced threads."""
-        said, asked = _LAYOUT.read(outputs.stdout), outputs.parameters
+        said, asked = self.printed.read(outputs.stdout), outputs.parameters
         said.require({key: asked[key] for key in ("threads", "prime", "events")})
         for latency in _LATENCIES.values():
             said.finite(latency)

@@ -180,7 +180,6 @@ def _control_group(lines: Iterable[str]) -> dict[str, str]:
 
 
 def _is_open(value: str) -> bool:
-    """Whether the value of a limit's file lets everything through."""
     first = value.partition(" ")[0]
     return first == "max" or (first.isdecimal() and int(first) >= _NO_LIMIT)
 

@@ -112,7 +112,6 @@ def _looked_at(
     folder: Path,
     pattern: str,
 ) -> tuple[list[Step], Sequence[str]]:
-    """The steps between both sides, and the native process's own words."""
     native, said = look([*launcher, *program], program)
     _refuse_ambiguous(pattern, said, "the program by itself")
     front = len(native.command) - len(program)

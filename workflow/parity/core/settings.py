@@ -201,7 +201,6 @@ def load_checked(path: Path | str, name: str) -> dict[str, Any]:
 
 
 def _explain(error: ValidationError) -> tuple[str, str]:
-    """What is wrong and what is allowed, in words, for the violations people make."""
     value: Any = error.instance
     rule: Any = error.validator_value
     rules = error.schema if isinstance(error.schema, dict) else {}

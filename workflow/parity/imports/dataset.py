@@ -158,7 +158,6 @@ def _plan(
     cases: tuple[Case, ...],
     blocks: tuple[Block, ...],
 ) -> Plan:
-    """The plan that would have measured this, in the order of the rows."""
     known, (reference, double) = every_arm(), pair
     measured = {(run.case, run.arm) for block in blocks for run in block.runs}
     runtimes = {arm: known[arm].runtime if arm in known else arm for arm in arms}

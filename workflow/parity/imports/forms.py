@@ -52,7 +52,6 @@ def converter_of(files: Sequence[Path], form: str = "") -> Converter:
 
 
 def _looks_like(file: Path, known: Mapping[str, Converter]) -> Converter:
-    """The form that a file looks like."""
     text = text_of(file)
     for converter in known.values():
         if converter.takes(text):

@@ -80,7 +80,6 @@ def _is_head(line: str) -> bool:
 
 
 def _columns(head: str) -> list[tuple[int, str, str]]:
-    """The columns of numbers that are results: place in a line, metric and unit."""
     columns = []
     for place, text in enumerate(re.split(r" {2,}", head)):
         if match := _COLUMN.fullmatch(text):

@@ -76,7 +76,6 @@ class Ramble(Converter):
 
 
 def _rows(experiment: _Experiment, options: Options, where: str) -> list[Row]:
-    """The numbers of an experiment, or that it was lost; none of what sums up its repeats."""
     figures = [
         (context.name, figure)
         for context in experiment.contexts or ()

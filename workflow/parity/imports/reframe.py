@@ -72,7 +72,6 @@ class ReFrame(Converter):
 
 
 def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
-    """The numbers of a test case, or that it was lost."""
     name, *words = _NEXT.split(test.display_name)
     pairs = [word[1:].partition("=") for word in words if word.startswith("%")]
     parameters = {key: value for key, _, value in pairs}

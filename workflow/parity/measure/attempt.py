@@ -387,12 +387,11 @@ def _run_in_company(attempt: Attempt) -> None:
 def _run(attempt: Attempt) -> None:
     """All starts of the attempt, one after the other.
 
-    A program that is started once carries the witness. One that is started and timed
-    several times has a witnessed start first, which is not timed, and then its timed
-    starts consist of nothing but the runtime and the program's own words. The time
-    limit is that of all starts together. A program of several command lines has a
-    witness in each, and what checks it comes when nothing is measured any more. A line that
-    is given stays as it is.
+    A program that is started once carries the witness. One that is started and timed several times
+    has a witnessed start first, which is not timed, and then its timed starts consist of nothing
+    but the runtime and the program's own words. The time limit is that of all starts together. A
+    program of several command lines has a witness in each, and what checks it comes when nothing is
+    measured any more. A line that is given stays as it is.
     """
     order, folder = attempt.order, attempt.folder
     program = order.program

@@ -215,7 +215,6 @@ class BlockRun:
 
 
 def _program(case: Case, arm: Arm, provider: str, session: Session) -> Program:
-    """The program of a case on this node, on the CPUs of its arm; a UserError says why not."""
     presence, node = session.benchmarks[case.benchmark], session.node
     if not presence.available:
         raise UserError(f"{case.benchmark}: {presence.reason}")

@@ -133,7 +133,6 @@ def _combinations(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _benchmark(name: str, document: Mapping[str, Any], where: str) -> Benchmark:
-    """The benchmark of that name, or the program that its entry describes."""
     entry = document["benchmarks"][name]
     if COMMAND not in entry:
         refuse_unknown([name], benchmarks(), where, "benchmark")
@@ -177,7 +176,6 @@ def _benchmark(name: str, document: Mapping[str, Any], where: str) -> Benchmark:
 def _check_places(
     command: Mapping[str, Any], given: Sequence[str], placed: bool, where: str
 ) -> None:
-    """Refuse a place that nothing fills, and a factor or parameter that fills none."""
     for key in given:
         if key in _TAKEN or key in placed_parameters() or given.count(key) > 1:
             problem = f"{key} is the name of something else"

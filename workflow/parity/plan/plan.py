@@ -191,7 +191,6 @@ class Design(Document, frozen=True):
         return math.prod(float(value / case.parameters[name]) for name, value in more.items())
 
     def _more_work(self, case: Case, arm: str) -> dict[str, Any]:
-        """The parameters that an arm has otherwise than the case."""
         control = self.positive_control
         return control.parameters[case.name] if control and arm == control.arm else {}
 

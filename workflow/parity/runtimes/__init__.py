@@ -17,8 +17,7 @@ def arms() -> dict[str, Arm]:
 class Arms(Mapping[str, Arm]):
     """Arms by name; also under each name that a module's `derived` tells the arm of.
 
-    So are a CPU limit, a network of its own and a step that a study gives; none of these is
-    listed.
+    So are a CPU limit, a network of its own and a step that a study gives; none of these is listed.
     """
 
     def __init__(self, listed: Mapping[str, Arm]) -> None:

@@ -48,7 +48,6 @@ class Engine(Arm):
         return self.is_writable
 
     def _run(self, *own: str, launch: Launch, inner: Sequence[str]) -> list[str]:
-        """`run` with the engine's own options."""
         return [
             *(*self.engine, "run", "--rm", f"--name={launch.name}", "--pull=never"),
             *("--log-driver=none", "--network=host", *own, "--volume=/dev/shm:/dev/shm"),

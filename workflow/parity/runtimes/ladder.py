@@ -266,7 +266,6 @@ class Step(Arm):
         return Availability(True, version=f"{platform.system()} {platform.release()}")
 
     def _missing(self) -> Availability | None:
-        """What of the mechanisms' programs, files or rights is not here; None if nothing is."""
         if "mount" in self.mechanisms:
             if not is_installed("bwrap"):
                 return absent("not installed", "apt-get install bubblewrap")

@@ -14,9 +14,8 @@ from parity.core import files
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.runtimes.limits import NO_LIMIT, CpuLimit
 
-# Where a run works, outside and inside of every container: the working directory
-# is the same path in all arms, because a path's length alone can shift a timing
-# (Mytkowicz et al., ASPLOS 2009).
+# Where a run works, outside and inside of every container: the working directory is the same path
+# in all arms, because a path's length alone can shift a timing (Mytkowicz et al., ASPLOS 2009).
 SCRATCH = Path("/tmp/parity")
 # The file in the image by which a process knows that it is inside of it.
 MARKER = "/etc/parity-image"
@@ -166,8 +165,7 @@ class Arm(ABC):
         name: the arm's name in studies, `[a-z0-9-]+`.
         runtime: the runtime's name; arms of one runtime share it (and a colour family).
         title: how figures and tables call it.
-        look: how figures draw its runtime; one without is given a colour and a marker by its
-            name.
+        look: how figures draw its runtime; one without is given a colour and a marker by its name.
         image_format: the format it runs from; None outside of any container.
         packages: Debian packages that provide it.
         made_from: what `convert` reads: `oci` (the image layout) or `directory`.

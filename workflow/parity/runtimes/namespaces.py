@@ -9,10 +9,9 @@ from typing import ClassVar
 from parity.core.commands import Availability, answer_of, is_installed, no_fuse
 from parity.runtimes.model import HOSTS, Arm, Launch, Look, absent, no_root, probed
 
-# Assembles the root file system inside the new namespaces; its words come as arguments,
-# never as part of the script. /dev and /sys are the host's, /proc is that of the new
-# process namespace, and everything of the image is read-only. An ordinary user's PATH
-# does not lead to chroot.
+# Assembles the root file system inside the new namespaces; its words come as arguments, never as
+# part of the script. /dev and /sys are the host's, /proc is that of the new process namespace, and
+# everything of the image is read-only. An ordinary user's PATH does not lead to chroot.
 ENTER = Path(__file__).with_name("namespaces_enter.sh").read_text(encoding="utf-8")
 # Mounts an image in one way for the words alone. Where a program serves its files, that one is
 # a child that ends when it is unmounted, and is waited for.
@@ -159,7 +158,6 @@ class Mount(Arm):
         return probed("unshare", install, no_root, self._unserved, _no_mounts)
 
     def _unserved(self) -> Availability | None:
-        """What the way takes of programs and kernel and is not here."""
         needed = self.root_filesystem
         if needed == "fuse" and not is_installed(self.way):
             return absent("not installed", f"apt-get install {' '.join(self.packages)}")

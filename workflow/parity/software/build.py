@@ -320,7 +320,6 @@ def build_image(base: ImageRecord, context: Context, destination: Path, log: Pat
 
 
 def _of(parent: ImageRecord, image_format: str, reason: str = "") -> ImageRecord:
-    """What is known of a format before it is made."""
     return ImageRecord(
         image_format,
         parent=parent.format,

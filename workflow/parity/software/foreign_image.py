@@ -98,7 +98,6 @@ def find_foreign(reference: str) -> Foreign:
 
 
 def _in_store(reference: str, digest: str) -> str:
-    """An image of a local store, as skopeo names it; raises UserError."""
     for program, before in _STORES:
         for name in (reference, digest):
             words = [program, "image", "inspect", "--format={{.Id}}", name]
@@ -153,7 +152,6 @@ def take_foreign(
 
 
 def _convert_sif(sif: str, layout: Path, folder: Path, log: Path) -> None:
-    """The system of a SIF file as an OCI image layout."""
     system = _SYSTEM.search(output_of([apptainer(), "sif", "list", sif], log=log))
     if not system:
         raise UserError(f"{sif} holds no SquashFS of a system", where=_WHERE)

@@ -107,7 +107,6 @@ def wanted_packages(
 
 
 def _packages_of(benchmark: Benchmark) -> tuple[str, ...]:
-    """Its own, and those that compile its sources."""
     return (*benchmark.packages, *programs.compiler_packages(benchmark.sources))
 
 

@@ -174,7 +174,6 @@ def build_native(
 
 
 def _concretize(spack: Spack, toolchain: Toolchain, manifest: str, log: Path, *words: str) -> None:
-    """Have Spack decide in its own folder."""
     composed = _workplace(spack) / "spack.yaml"
     composed.write_text(manifest, encoding="utf-8")
     if toolchain.entry is not None and not read_builds(composed):
