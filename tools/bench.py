@@ -102,8 +102,7 @@ def harness() -> Iterator[str]:
     yield f"a run beyond its program  {cost:.4f} s  (bound 0.04; {RUNS} runs of {each:.4f} s)"
     with tempfile.TemporaryDirectory() as name:
         before, words = time.process_time(), ["/bin/sleep", str(WAIT_SECONDS)]
-        streams = {each: Path(name) / each for each in ("stdout", "stderr")}
-        run_and_wait(words, **streams, environment={}, timeout_seconds=2 * WAIT_SECONDS)
+        run_and_wait((words, Path(name)), environment={}, timeout_seconds=2 * WAIT_SECONDS)
         share = (time.process_time() - before) / WAIT_SECONDS
     yield f"runner while it waits     {100 * share:.3f} %  of a CPU (bound 0.1)"
     for words, bound in (("snakemake figures", 40), ("snakemake -n all", 4)):

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from parity.benchmarks.model import Program
 from parity.core.documents import canonical
 from parity.measure import inner_command
-from parity.measure.attempt import _seconds_of_ranks
-from parity.measure.inner_command import FILL_IN, launched, on_each_node
+from parity.measure.inner_command import FILL_IN, launched, on_each_node, seconds_of_ranks
 from parity.plan.system import MpiLauncher
 
 LAUNCHER = MpiLauncher(
@@ -138,7 +137,7 @@ def test_ranks_that_do_not_tell_their_time_have_none(ended: list[str], seconds: 
         for rank, (begin, end) in enumerate(times)
     }
     ranks[2] = {"node": "n2", "began": "7", "ended": "8"}
-    assert _seconds_of_ranks(ranks, "n1", 3.0) == seconds
+    assert seconds_of_ranks(ranks, "n1", 3.0) == seconds
 
 
 def test_thousands_of_ranks_take_few_bytes_in_the_record() -> None:

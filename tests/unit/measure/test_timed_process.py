@@ -11,13 +11,9 @@ from parity.measure.timed_process import launch_environment, run_and_wait
 
 
 def _run(tmp_path: Path, argv: list[str], timeout: float = 10.0):
-    return run_and_wait(
-        argv,
-        stdout=tmp_path / "stdout",
-        stderr=tmp_path / "stderr",
-        environment={"PATH": "/usr/bin:/bin"},
-        timeout_seconds=timeout,
-    )
+    environment = {"PATH": "/usr/bin:/bin"}
+    (ended,) = run_and_wait((argv, tmp_path), environment=environment, timeout_seconds=timeout)
+    return ended
 
 
 def test_exit_status_streams_and_clock(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import yaml
 
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
+from parity.core.errors import UserError
 from parity.core.settings import load_yaml
 from parity.plan.making import make_plan
 from parity.plan.plan import read_plan
@@ -23,21 +24,14 @@ def study():
     return load_study(STUDY, "smoke")
 
 
-def test_each_block_runs_every_arm_of_every_case_once_and_each_arm_is_compared(study) -> None:
-    plan = make_plan(study)
-    assert canonical(plan) == canonical(make_plan(load_study(STUDY, "smoke")))
+def test_the_same_study_gives_the_same_plan_byte_for_byte(study) -> None:
+    assert canonical(make_plan(study)) == canonical(make_plan(load_study(STUDY, "smoke")))
+
+
+def test_each_block_runs_every_arm_of_every_case_once(study) -> None:
     cells = {(case.name, arm) for case in study.cases for arm in study.arms}
-    for block in plan.blocks:
+    for block in make_plan(study).blocks:
         assert Counter((run.case, run.arm) for run in block.runs) == Counter(cells)
-    for case in plan.cases:
-        for metric in case.primary:
-            arms = [c.arm for c in plan.comparisons if (c.case, c.metric) == (case.name, metric)]
-            assert arms == [arm for arm in study.arms if arm != study.reference]
-    assert plan.block(plan.blocks[1].name).number == 2
-    with pytest.raises(KeyError, match="no block"):
-        plan.block("torrez2019-smoke-b0001-00000000")
-    with pytest.raises(KeyError):
-        plan.case("linpack")
 
 
 def test_who_provides_the_programs_is_the_study_s_choice_and_nobody_else_s(study) -> None:
@@ -123,6 +117,23 @@ def test_a_block_is_named_by_what_it_does_and_more_blocks_or_another_margin_keep
     assert wider.blocks == plan.blocks and wider.comparisons != plan.comparisons
 
 
+def test_the_reference_is_compared_with_all_others_and_never_with_itself(study) -> None:
+    plan = make_plan(study)
+    for case in plan.cases:
+        for metric in case.primary:
+            arms = [c.arm for c in plan.comparisons if (c.case, c.metric) == (case.name, metric)]
+            assert arms == [arm for arm in study.arms if arm != study.reference]
+
+
+def test_a_block_or_case_that_is_not_there_is_an_error(study) -> None:
+    plan = make_plan(study)
+    assert plan.block(plan.blocks[1].name).number == 2
+    with pytest.raises(KeyError, match="no block"):
+        plan.block("torrez2019-smoke-b0001-00000000")
+    with pytest.raises(KeyError):
+        plan.case("linpack")
+
+
 def test_cases_of_a_node_count_form_blocks_of_that_many_nodes() -> None:
     plan = make_plan(load_study(STUDY.with_name("scaling.yaml"), "smoke"))
     assert len(plan.blocks) == len({block.name for block in plan.blocks}) == 9
@@ -140,3 +151,50 @@ def test_an_archived_plan_keeps_the_order_it_was_measured_in() -> None:
         assert planned.runs != measured.runs and planned.name != measured.name
         assert set(planned.runs) == set(measured.runs)
         assert planned.name.rpartition("-")[0] == measured.name.rpartition("-")[0]
+
+
+def _paired(tmp_path, design="side-by-side", **changes):
+    document = load_yaml(STUDY)
+    size = {"blocks": 4, "benchmarks": ["sysbench", "likwid"], "design": design}
+    document |= {"scales": {"smoke": size | changes}}
+    document["arms"].append("native-plus")
+    document["positive_control"] = {"arm": "native-plus", "work_percent": 4}
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return make_plan(load_study(path, "smoke"))
+
+
+@pytest.mark.parametrize("design", ["side-by-side", "side-by-side-or-in-turn"])
+def test_side_by_side_a_block_is_an_arm_and_the_reference_in_each_case(tmp_path, design) -> None:
+    plan = _paired(tmp_path, design)
+    others = [arm for arm in plan.arms if arm != plan.reference]
+    assert plan.design == design
+    assert Counter(block.number for block in plan.blocks) == dict.fromkeys(
+        (1, 2, 3, 4), len(others)
+    )
+    first = Counter()
+    for block in plan.blocks:
+        (arm,) = {run.arm for run in block.runs} - {plan.reference}
+        for run, beside in zip(block.runs[::2], block.runs[1::2], strict=True):
+            assert run.case == beside.case and {run.arm, beside.arm} == {arm, plan.reference}
+            first[arm, run.case] += run.arm == arm
+        assert {run.case for run in block.runs} >= {"sysbench"}
+    # Who is started first takes turns, and which pair comes first is drawn.
+    assert set(first.values()) == {2}
+    assert len({block.runs[0].arm for block in plan.blocks if block.number == 1}) > 1
+    assert {each.metric for each in plan.comparisons} == {"cpu_seconds"}
+    assert len({block.name for block in plan.blocks}) == len(plan.blocks)
+    assert canonical(_paired(tmp_path, design)) == canonical(plan)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"parameters": {"likwid": {"threads": 2}}}, "likwid-copy has ranks or threads"),
+        ({"design": "abreast"}, "abreast"),
+    ],
+)
+def test_what_cannot_be_side_by_side_is_refused_with_its_scale(tmp_path, given, said) -> None:
+    with pytest.raises(UserError, match=said) as raised:
+        _paired(tmp_path, **given)
+    assert "scales.smoke.design" in raised.value.where

@@ -62,6 +62,10 @@ LOOKED = Quantity("looked", "time looked", "s")
 CPU_QUOTA = Quantity("cpu_quota", "CPU time allowed", "1", shown="%", factor=100)
 CPU_PERIOD = Quantity("cpu_period", "period of the CPU limit", "s", shown="ms", factor=1e3)
 LAST = 1000
+# Of any program that is measured side by side: by `wait4`, without the start of its runtime; and
+# what else stands in its control group meanwhile, such as what serves an image's files.
+CPU_SECONDS = Quantity("cpu_seconds", "CPU time for the same work", "s", "lower", "external")
+CPU_BESIDE = Quantity("cpu_seconds_beside", "CPU time beside the program", "s", "lower", "external")
 
 
 class Form(Enum):

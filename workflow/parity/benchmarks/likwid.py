@@ -56,13 +56,14 @@ class LikwidBench(Benchmark):
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """likwid-bench with one kernel and a fixed number of iterations: the work is fixed."""
-        threads = parameters["threads"]
+        threads, kilobytes = parameters["threads"], working_set(parameters, node)
         argv = (
             *("/usr/bin/likwid-bench", "-t", self.kernel(parameters)),
-            *("-w", f"N:{working_set(parameters, node)}kB:{threads}"),
+            *("-w", f"N:{kilobytes}kB:{threads}"),
             *("-i", str(parameters["iterations"])),
         )
-        return Program(argv, node.first_cpus(threads, "likwid and memory: threads"))
+        cpus = node.first_cpus(threads, "likwid and memory: threads")
+        return Program(argv, cpus, memory_bytes=1000 * kilobytes)
 
     def size(self, command: Sequence[str]) -> str:
         """The working set of all threads."""

@@ -153,6 +153,7 @@ class Program:
     is_bound: bool = True  # whether each rank is bound to one CPU, or may run on all of `cpus`
     as_given: bool = False
     least_free_bytes: int = 0  # what must be free where it works before anything is started
+    memory_bytes: int = 0  # what it fills, where it chose that by the node or was told to
     beside: Beside = NOTHING  # what an extension has beside it
 
 

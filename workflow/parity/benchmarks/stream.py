@@ -93,6 +93,7 @@ class Stream(Benchmark):
             argv=(build_path(elements, self.toolchain),),
             cpus=node.first_cpus(threads, "stream: threads"),
             environment={"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "true"},
+            memory_bytes=needed,
         )
 
     def size(self, command: Sequence[str]) -> str:

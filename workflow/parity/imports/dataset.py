@@ -15,7 +15,7 @@ from parity.core.package import identity
 from parity.core.spack_paths import DISTRIBUTION
 from parity.imports.rows import Row
 from parity.measure import documents
-from parity.plan.plan import PLAN, PLAN_VERSION, Block, Case, Plan, PlannedComparison, Run
+from parity.plan.plan import IN_TURN, PLAN, PLAN_VERSION, Block, Case, Plan, PlannedComparison, Run
 from parity.records import schema
 from parity.records.dataset import archive_dataset, parse_dataset
 from parity.runtimes import every_arm
@@ -178,6 +178,7 @@ def _plan(
         not_tested=(),
         provider=DISTRIBUTION,
         positive_control=None,
+        design=IN_TURN,
         looks=(),
         minutes=None,
         blocks_per_job=1,

@@ -10,10 +10,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -109,6 +110,8 @@ class Attempt:
         beside, evidence: the gates of its companions, and what they read and counted.
         on_stop: end what a program may wait for that cannot be killed.
         before_check: called before a program's check, which is not what is measured.
+        work: where the program works, and its files lie.
+        started, load: when it was begun, as `places.now`; one-minute load average just before.
         line: the command line that starts some words where the order says.
     """
 
@@ -124,10 +127,20 @@ class Attempt:
     evidence: dict[str, str] = field(default_factory=dict)
     on_stop: list[Callable[[], None]] = field(default_factory=list)
     before_check: list[Callable[[], None]] = field(default_factory=list)
+    work: Path = places.WORK
+    started: str = ""
+    load: float = 0.0
     line: Line = field(init=False)
 
     def __post_init__(self) -> None:
         self.line = self._started_alone
+
+    def not_started(self, why: NotStarted) -> None:
+        """Nothing of it was measured."""
+        for stream in ("stdout", "stderr"):
+            (self.folder / stream).touch()
+        self.commands, self.finished, self.beside = [], [], []
+        self.evidence, self.error = {}, str(why)
 
     def _started_alone(self, words: Sequence[str]) -> list[str]:
         """Without ranks, or with a container for each of them."""
@@ -195,7 +208,7 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
     timed = attempt.finished[first:last]
     walls = tuple(start.wall_seconds for start in timed)
     if timed and program.ranks:
-        own = _seconds_of_ranks(ranks, order.hosts[0], walls[0])
+        own = inner_command.seconds_of_ranks(ranks, order.hosts[0], walls[0])
         # The launcher's time is never taken for the ranks': who needs theirs refuses the run.
         took = "not told" if own is None else f"{walls[0] - own:.3f}"
         evidence = {**evidence, "launcher_seconds": took}
@@ -224,21 +237,6 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
         image_digest=order.state.image_digest,
         gates=judged,
     )
-
-
-def _seconds_of_ranks(ranks: gates.Ranks, host: str, outer: float) -> float | None:
-    """From the first start to the last end of the ranks on a node; None if they do not tell.
-
-    Of one node alone, because the clocks of several differ; programs end together. `outer`: seconds
-    of the whole start, the launcher's own time included.
-    """
-    there = [each for each in ranks.values() if each["node"] == host]
-    began, ended = ([each.get(name, "") for each in there] for name in ("began", "ended"))
-    if not there or not all(time.isdecimal() for time in began + ended):
-        return None
-    seconds = (max(map(int, ended)) - min(map(int, began))) / 1e9
-    # A clock that was set meanwhile is no clock.
-    return seconds if 0 < seconds <= outer else None
 
 
 def _reason(attempt: Attempt, judged: Sequence[Gate]) -> tuple[str, str]:
@@ -290,42 +288,59 @@ def make_attempt(order: Order, folder: Path) -> RunRecord:
     Returns:
         The record; its `reason` is empty when the program ended well and all gates held.
     """
+    places.emptied(places.WORK)
+    attempt = begun(order, folder)
+    with ending_left_overs(attempt):
+        _run_in_company(attempt)
+    attempt.left = end_orphans(order.arm.lasting)
+    return ended(attempt)
+
+
+def begun(order: Order, folder: Path, work: Path = places.WORK) -> Attempt:
+    """An attempt that is written down as started, with the program's files in `work`, empty before.
+
+    `folder`: as of `make_attempt`.
+    """
     name = name_in(folder)
     state, cpus = (folder / "state").resolve(), order.program.cpus
     launch = Launch(name, order.state.image, SCRATCH, state, cpus=cpus)
-    if order.program.ranks:
-        launch = replace(launch, name=f"{name}-{RANK}", host=HOST)
-    attempt = Attempt(order, launch, folder)
-    work = places.emptied(places.WORK)
+    launch = replace(launch, name=f"{name}-{RANK}", host=HOST) if order.program.ranks else launch
     for name_of_file, text in order.program.files.items():
         (work / name_of_file).write_text(text, encoding="utf-8")
-    started = Started(
-        name=launch.name,
-        arm=order.arm.name,
-        ranks=order.program.ranks,
-        services=order.program.beside.names,
-        started=places.now(),
-    )
-    STARTED.write_in(folder, started)
-    load = os.getloadavg()[0]
+    now, load, services = places.now(), os.getloadavg()[0], order.program.beside.names
+    STARTED.write_in(folder, Started(
+        name=launch.name, arm=order.arm.name, ranks=order.program.ranks, services=services,
+        started=now,
+    ))  # fmt: skip
+    return Attempt(order, launch, folder, work=work, started=now, load=load)
+
+
+@contextmanager
+def ending_left_overs(*attempts: Attempt) -> Iterator[None]:
+    """The starts of attempts; where the runner is stopped meanwhile, no container goes on."""
     try:
-        _run_in_company(attempt)
+        yield
     except BaseException:
-        # The runner is being stopped: a container must not go on without it.
-        with suppress(AllocationLost):
-            _end_left_overs(order, launch)
-        end_orphans(order.arm.lasting)
+        for attempt in attempts:
+            with suppress(AllocationLost):
+                _end_left_overs(attempt.order, attempt.launch)
+            end_orphans(attempt.order.arm.lasting)
         raise
-    attempt.left = end_orphans(order.arm.lasting)
+
+
+def ended(attempt: Attempt) -> RunRecord:
+    """The record of an attempt that ran, written down; returns and raises as `make_attempt`."""
+    order, folder = attempt.order, attempt.folder
     places.refuse_when_full(folder)
-    for path in sorted(path for pattern in order.program.collect for path in work.glob(pattern)):
+    collected = (attempt.work.glob(pattern) for pattern in order.program.collect)
+    for path in sorted(chain.from_iterable(collected)):
         if path.is_file():
             (folder / "files").mkdir(exist_ok=True)
             shutil.copyfile(path, folder / "files" / path.name)
     stderr = (folder / "stderr").read_bytes()
-    made = record(attempt, stderr.decode("utf-8", "replace"), load, started.started)
+    made = record(attempt, stderr.decode("utf-8", "replace"), attempt.load, attempt.started)
     if made.reason:
-        _end_left_overs(order, launch)
+        _end_left_overs(order, attempt.launch)
         if inner_command.EVIDENCE.encode() not in stderr and made.reason != LIMIT_REFUSED:
             # Nothing of it ran inside.
             _refuse_lost_arm(order)
@@ -378,10 +393,7 @@ def _run_in_company(attempt: Attempt) -> None:
             after = psutil.cpu_times(percpu=True)
         attempt.steal = steal_fraction(before, after, attempt.order.program.cpus)
     except NotStarted as error:
-        for stream in ("stdout", "stderr"):
-            (attempt.folder / stream).touch()
-        attempt.commands, attempt.finished, attempt.beside = [], [], []
-        attempt.evidence, attempt.error = {}, str(error)
+        attempt.not_started(error)
 
 
 def _run(attempt: Attempt) -> None:
@@ -418,14 +430,12 @@ def _run(attempt: Attempt) -> None:
             os.sync()
             Path("/proc/sys/vm/drop_caches").write_text("3\n")
         try:
-            finished = run_and_wait(
-                command,
-                stdout=folder / "stdout",
-                stderr=folder / "stderr",
+            (finished,) = run_and_wait(
+                (command, folder),
                 environment=environment,
                 folder=place,
                 timeout_seconds=max(0.001, deadline - time.monotonic()),
-                on_start=(lambda _pid: sampler.start()) if sampler else None,
+                on_start=(lambda _pids: sampler.start()) if sampler else None,
                 on_stop=attempt.on_stop,
                 grace_seconds=GRACE_SECONDS if program.ranks else 0.0,
             )

@@ -36,8 +36,9 @@ from parity.measure.session import (
     tell_what_lacks,
     this_allocation,
 )
+from parity.measure.side_by_side import make_pair, make_ready, refusal
 from parity.plan.looks import Batch, Stop
-from parity.plan.plan import Block, Case, Plan, Run
+from parity.plan.plan import EITHER, Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, SPREAD, UNBOUND, Arm, Launch
@@ -95,13 +96,17 @@ def run_block(
             not_started = {
                 run.name: NotStarted(reason=stop.reason, detail=stop.detail)
                 for run in block.runs
-                if (stop := stops.get((run.case, run.arm)))
+                # Of a pair there is no run without the other.
+                for stop in (stops.get((r.case, r.arm)) for r in block.runs if r.case == run.case)
+                if stop and (plan.is_paired or stop.arm == run.arm)
             }
             for name, stopped in not_started.items():
                 progress.count(name, stopped.reason, False, folder)
             left = replace(block, runs=[run for run in block.runs if run.name not in not_started])
             session = None
             if left.runs:
+                if plan.is_paired:
+                    make_ready(may_take_turns=plan.design == EITHER)
                 session = begin_session(plan, images, expected, system, allocation, folder, checked)
                 tell_what_lacks(session, plan)
                 not_started |= BlockRun(plan, left, session, folder).make_all_runs()
@@ -148,17 +153,20 @@ class BlockRun:
         try:
             for case, runs in groupby(self.block.runs, key=lambda run: run.case):
                 asked = {run: self.order(self.plan.case(case), run) for run in runs}
+                if self.plan.is_paired:
+                    asked = _whole(asked)
                 orders = {run: each for run, each in asked.items() if isinstance(each, Order)}
                 settled = progress.case_is_settled(
                     {self._folder_of(run): each.state.image_digest for run, each in orders.items()},
                     self.plan.attempts,
                 )
-                for run, order in asked.items():
-                    if isinstance(order, NotStarted):
-                        not_started[run.name] = order
-                    elif not settled:
-                        self._attempt_until_settled(order, self._folder_of(run))
-                    self._show(run, not_started.get(run.name))
+                for together in [[*asked]] if self.plan.is_paired else [[run] for run in asked]:
+                    if not settled and (possible := [orders[r] for r in together if r in orders]):
+                        self._attempt_until_settled(*possible)
+                    for run in together:
+                        if isinstance(why := asked[run], NotStarted):
+                            not_started[run.name] = why
+                        self._show(run, not_started.get(run.name))
         finally:
             progress.clear()
         return not_started
@@ -168,7 +176,7 @@ class BlockRun:
         arm, state = every_arm()[run.arm], self.session.states[run.arm]
         of_arm, (reason, detail) = self.plan.case_in(case, run.arm), state.obstacle
         try:
-            program = _program(of_arm, arm, self.plan.provider, self.session)
+            program = _program(of_arm, arm, self.plan.provider, self.session, self.plan.is_paired)
             if not reason and (lacks := lacking(self.session, self.plan, case, run.arm)):
                 raise UserError(lacks)
         except UserError as error:
@@ -178,10 +186,20 @@ class BlockRun:
             return NotStarted(reason=reason, detail=detail)
         return Order(run.name, of_arm, arm, state, program, self.session)
 
-    def _attempt_until_settled(self, order: Order, run_folder: Path) -> None:
-        while progress.failures(progress.attempts_of(run_folder)) < self.plan.attempts:
+    def _attempt_until_settled(self, *orders: Order) -> None:
+        """Attempts of a run, or of a pair of runs, until they are good or tried often enough."""
+        folders = [self.folder / "runs" / order.run for order in orders]
+        arms, order = " and ".join(order.arm.name for order in orders), orders[0]
+        while all(
+            progress.failures(progress.attempts_of(folder)) < self.plan.attempts
+            for folder in folders
+        ):
+            attempts = [places.new_attempt(folder) for folder in folders]
             try:
-                reason = make_attempt(order, places.new_attempt(run_folder)).reason
+                if self.plan.is_paired:
+                    records = make_pair(orders, attempts, self.plan.design == EITHER)
+                else:
+                    records = [make_attempt(order, attempts[0])]
             except AllocationLost as error:
                 raise UserError(
                     f"the allocation is no longer whole: {error}",
@@ -190,12 +208,13 @@ class BlockRun:
                 ) from None
             except ArmLost as error:
                 raise UserError(
-                    f"{order.arm.name} worked when this block began, and does not any more",
+                    f"{arms} worked when this block began, and does not any more",
                     where=str(error),
                     action="put its image back, or mend the runtime, and start Snakemake again:"
                     " nothing is lost, and it goes on with this block",
                 ) from None
-            if not reason or reason in (*progress.OF_THE_BLOCK, progress.LIMIT_REFUSED):
+            ends = ("", *progress.OF_THE_BLOCK, progress.LIMIT_REFUSED)
+            if all(record.reason in ends for record in records):
                 return
 
     def _show(self, run: Run, why: NotStarted | None) -> None:
@@ -214,7 +233,18 @@ class BlockRun:
         return self.folder / "runs" / run.name
 
 
-def _program(case: Case, arm: Arm, provider: str, session: Session) -> Program:
+def _whole(pair: dict[Run, Order | NotStarted]) -> dict[Run, Order | NotStarted]:
+    """The orders of a pair; where one run cannot be started, or is stopped, nor is the other."""
+    lacking = {run: why for run, why in pair.items() if isinstance(why, NotStarted)}
+    for run, why in lacking.items():
+        beside = NotStarted(reason=why.reason, detail=f"side by side with {run.arm}: {why.detail}")
+        return {each: lacking.get(each, beside) for each in pair}
+    return pair
+
+
+def _program(
+    case: Case, arm: Arm, provider: str, session: Session, paired: bool = False
+) -> Program:
     presence, node = session.benchmarks[case.benchmark], session.node
     if not presence.available:
         raise UserError(f"{case.benchmark}: {presence.reason}")
@@ -233,6 +263,8 @@ def _program(case: Case, arm: Arm, provider: str, session: Session) -> Program:
         refused = "the system's file names no MPI launcher"
     elif of_arm := arm.refusal(program.ranks, program.containers):
         refused = of_arm
+    elif paired and (of_pair := refusal(program, arm)):
+        refused = of_pair
     elif program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
         refused = "dropping the page cache needs root"
     elif free < least:

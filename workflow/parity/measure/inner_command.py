@@ -121,6 +121,25 @@ def rank_evidence(stderr: str) -> dict[int, dict[str, str]]:
     return {rank: {"node": node} | _facts(said) for (rank, node), said in sorted(lines.items())}
 
 
+def seconds_of_ranks(
+    ranks: Mapping[int, Mapping[str, str]], host: str, outer: float
+) -> float | None:
+    """From the first start to the last end of the ranks on a node; None if they do not tell.
+
+    Of one node alone, because the clocks of several differ; programs end together.
+
+    Args:
+        outer: seconds of the whole start, the launcher's own time included.
+    """
+    there = [each for each in ranks.values() if each["node"] == host]
+    began, ended = ([each.get(name, "") for each in there] for name in ("began", "ended"))
+    if not there or not all(time.isdecimal() for time in began + ended):
+        return None
+    seconds = (max(map(int, ended)) - min(map(int, began))) / 1e9
+    # A clock that was set meanwhile is no clock.
+    return seconds if 0 < seconds <= outer else None
+
+
 def rank_differences(ranks: Mapping[int, Mapping[str, str]]) -> tuple[dict[str, str | None], ...]:
     """Of each rank in turn what it says otherwise than the one before it; None for what it lacks.
 

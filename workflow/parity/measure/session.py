@@ -146,7 +146,7 @@ def begin_session(
         images=images,
         expected=expected,
         nodes=len(allocation.hosts),
-        max_busy_fraction=system.max_busy_fraction,
+        max_busy_fraction=(most_busy := 1.0 if plan.is_paired else system.max_busy_fraction),
         settle_seconds=system.settle_seconds,
     )
     known = checked if checked and checked.has_asked(question, allocation) else None
@@ -164,7 +164,7 @@ def begin_session(
             action="ask for nodes of one kind in the profile, as with Slurm's `constraint`",
         )
     busiest = max(answers, key=lambda answer: answer.state.busy_fraction)
-    idle = gates.idle_gate(busiest.state.busy_fraction, system.max_busy_fraction)
+    idle = gates.idle_gate(busiest.state.busy_fraction, most_busy)
     idle = replace(idle, detail=_at(busiest.state.node_name, idle.detail, nodes))
     size = dataclasses.replace(
         answers[0].size, hosts=allocation.hosts, launcher=system.launcher is not None

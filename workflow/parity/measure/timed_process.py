@@ -102,60 +102,69 @@ def started(
 
 
 def run_and_wait(
-    argv: Sequence[str],
-    *,
-    stdout: Path,
-    stderr: Path,
+    *starts: tuple[Sequence[str], Path],
     environment: Mapping[str, str],
     timeout_seconds: float,
     folder: Path | None = None,
-    on_start: Callable[[int], None] | None = None,
+    on_start: Callable[[Sequence[int]], None] | None = None,
     on_stop: Sequence[Callable[[], None]] = (),
     grace_seconds: float = 0.0,
-) -> Finished:
-    """Run a command to its end, its output appended verbatim to two files.
+) -> list[Finished]:
+    """Run a command, or several at once, to their ends.
 
-    Raises OSError: the command cannot be started at all.
+    Raises OSError: one of the commands cannot be started at all, and then nor is any other.
 
     Args:
-        argv: the command line; no shell reads it.
-        folder: working directory of the command; runs have one that tells them from
+        starts: of each the words, which no shell reads, and the folder to whose files `stdout`
+            and `stderr` its output is added verbatim.
+        folder: working directory of the commands; runs have one that tells them from
             everything else on the node, so that left-overs can be found.
-        on_start: called with the process id right after the start; only sampled
-            runs use it, because whatever it does happens beside the program.
+        on_start: called with the process ids right after all are started; only sampled runs and
+            those of several use it, because whatever it does happens beside the program.
         on_stop: all called before a command is stopped, to end what it may wait for.
         grace_seconds: how long a command that is stopped may take to end by itself.
+
+    Returns:
+        How each ended, in the order of `starts`.
     """
-    with stdout.open("ab") as out, stderr.open("ab") as err:
-        start = time.monotonic_ns()
-        process = started(argv, out, err, environment, folder)
-        try:
-            if on_start:
-                on_start(process.pid)
-            with _alarm(timeout_seconds):
-                _, status, usage = os.wait4(process.pid, 0)
-            timed_out = False
-        except BaseException as why:
-            # Its time is over, or the runner itself is being stopped: nothing of ours may stay.
-            for let_go in on_stop:
-                let_go()
-            kill_group(process.pid, grace_seconds)
-            _, status, usage = os.wait4(process.pid, 0)
-            timed_out = isinstance(why, _TimeIsOver)
-            if not timed_out:
-                process.returncode = os.waitstatus_to_exitcode(status)
-                raise
-        end = time.monotonic_ns()
-        process.returncode = os.waitstatus_to_exitcode(status)
+    running: dict[int, int] = {}
+    ended: dict[int, Finished] = {}
+
+    def wait(pid: int, timed_out: bool = False) -> None:
+        number, status, used = os.wait4(pid, 0)
+        if number in running:
+            seconds = (time.monotonic_ns() - running.pop(number)) / 1e9
+            code = os.waitstatus_to_exitcode(status)
+            ended[number] = Finished(code, seconds, used.ru_utime, used.ru_stime, timed_out)
+
+    pids: list[int] = []
+    try:
+        for argv, into in starts:
+            with (into / "stdout").open("ab") as out, (into / "stderr").open("ab") as err:
+                began = time.monotonic_ns()
+                process = started(argv, out, err, environment, folder)
+            running[process.pid] = began
+            pids.append(process.pid)
+            # It is waited for here, and by nobody else.
+            process.returncode = 0
+        if on_start:
+            on_start(pids)
+        with _alarm(timeout_seconds):
+            while running:
+                wait(next(iter(running)) if len(running) == 1 else -1)
+    except BaseException as why:
+        # Their time is over, or the runner itself is being stopped: nothing of ours may stay.
+        for let_go in on_stop:
+            let_go()
+        for pid in [*running]:
+            kill_group(pid, grace_seconds)
+            wait(pid, isinstance(why, _TimeIsOver))
+        if not isinstance(why, _TimeIsOver):
+            raise
     # Stragglers of the session (a runtime's helper, a rank) end with the run.
-    kill_group(process.pid)
-    return Finished(
-        exit_code=process.returncode,
-        wall_seconds=(end - start) / 1e9,
-        user_seconds=usage.ru_utime,
-        system_seconds=usage.ru_stime,
-        timed_out=timed_out,
-    )
+    for pid in pids:
+        kill_group(pid)
+    return [ended[pid] for pid in pids]
 
 
 # <linux/prctl.h>: orphans of ours are handed to us instead of the first process.

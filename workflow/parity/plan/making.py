@@ -95,18 +95,30 @@ def _blocks_on(study: Study, nodes: int) -> list[Block]:
         does["provider"] = study.provider
     if study.positive_control:
         does["positive_control"] = study.positive_control
+    if study.is_paired:
+        does["design"] = study.design
     blocks = []
     for number in range(1, study.blocks + 1):
-        ordered = tuple(
-            by_arm[arm]
-            for case, by_arm in random.Random(f"{seed}{number}").sample([*runs.items()], len(runs))
-            for arm in arm_order(tuple(by_arm), f"{seed}{case}", number)
-        )
-        done = canonical(does | {"number": number, "runs": ordered})
-        digest = hashlib.sha256(done.encode()).hexdigest()[:8]
-        name = f"{study.campaign}-{stratum}b{number:04d}-{digest}"
-        blocks.append(Block(name=name, number=number, nodes=nodes, runs=ordered))
+        chance = random.Random(f"{seed}{number}")
+        for arms in _together(study, chance):
+            ordered = tuple(
+                by_arm[arm]
+                for case, by_arm in chance.sample([*runs.items()], len(runs))
+                if by_arm.keys() >= {*arms}
+                for arm in arm_order(arms or tuple(by_arm), f"{seed}{case}{'/'.join(arms)}", number)
+            )
+            done = canonical(does | {"number": number, "runs": ordered})
+            digest = hashlib.sha256(done.encode()).hexdigest()[:8]
+            name = f"{study.campaign}-{stratum}b{number:04d}-{digest}"
+            blocks.append(Block(name=name, number=number, nodes=nodes, runs=ordered))
     return blocks
+
+
+def _together(study: Study, chance: random.Random) -> list[tuple[str, ...]]:
+    """The arms of each block of one number: another with the reference in each; or all, as ()."""
+    others = [arm for arm in study.arms if arm != study.reference]
+    paired = [(arm, study.reference) for arm in others]
+    return chance.sample(paired, len(paired)) if study.is_paired else [()]
 
 
 def arm_order(arms: Sequence[str], seed: str, number: int) -> tuple[str, ...]:

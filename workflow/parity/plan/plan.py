@@ -22,8 +22,15 @@ from parity.runtimes import every_arm
 from parity.runtimes.model import PACKED
 
 PLAN = "plan.json"
-PLAN_VERSION = 6
+PLAN_VERSION = 7
 N = TypeVar("N", "Block", "Case")
+# How the runs of a block are made: one at a time; in pairs of an arm and the reference, at once on
+# one CPU; or in such pairs, one after the other where there can be no two control groups.
+IN_TURN, SIDE_BY_SIDE, EITHER = DESIGNS = (
+    "in-turn",
+    "side-by-side",
+    "side-by-side-or-in-turn",
+)
 
 
 class Run(Document, frozen=True, rename={"name": "run"}):
@@ -135,6 +142,7 @@ class Design(Document, frozen=True):
             measured; none for a design that is looked at once.
         minutes: how long all blocks together may be measured; None without a limit.
         blocks_per_job: how many blocks are measured one after the other in one allocation.
+        design: one of `DESIGNS`.
     """
 
     study: str
@@ -153,6 +161,12 @@ class Design(Document, frozen=True):
     looks: tuple[int, ...]
     minutes: float | None
     blocks_per_job: int
+    design: str
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether each block is a pair of an arm and the reference, and their CPU time counts."""
+        return self.design != IN_TURN
 
     @property
     def definitions(self) -> dict[str, Benchmark]:
@@ -269,6 +283,7 @@ _UPGRADES = (
     unchanged,
     _with(positive_control=None),
     _with(looks=[], minutes=None, blocks_per_job=1),
+    _with(design=IN_TURN),
 )
 _FORMAT = Format(Plan, _UPGRADES, printed=True)
 write_plan: Callable[[Path, Plan], None] = write_document

@@ -7,12 +7,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from parity.benchmarks.description import CPU_SECONDS
 from parity.core.documents import Document, Format
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
 from parity.plan.cases import cases_of
-from parity.plan.plan import Case, Design, NotTested, PositiveControl
+from parity.plan.plan import IN_TURN, Case, Design, NotTested, PositiveControl
 from parity.runtimes import every_arm
 from parity.software.foreign_image import refuse_no_image
 
@@ -66,6 +67,7 @@ class Study(Design, frozen=True, kw_only=True):
     looks: tuple[int, ...] = ()
     minutes: float | None = None
     blocks_per_job: int = 1
+    design: str = IN_TURN
 
     @property
     def campaign(self) -> str:
@@ -126,6 +128,8 @@ def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amou
         for name in chosen
         for case in cases_of(name, document, scale, where, amounts.get(name, {}))
     )
+    if size.get("design", IN_TURN) != IN_TURN:
+        cases = tuple(_paired(case, f"{place}.design") for case in cases)
     looks = size.get("looks", [])
     if looks and (sorted(looks) != looks or looks[-1] != size["blocks"]):
         problem = f"the looks {', '.join(map(str, looks))} do not lead to the last block"
@@ -133,7 +137,7 @@ def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amou
         raise UserError(problem, where=f"{place}.looks", allowed=allowed)
     control, without = _positive_control(document, arms, cases, scale, where)
     declared = (NotTested(**entry) for entry in document.get("not_tested", ()))
-    given = ("attempts", "minutes", "blocks_per_job")
+    given = ("attempts", "minutes", "blocks_per_job", "design")
     return Study(
         **{key: document[key] for key in ("study", "title", "reproduces", "seed", "reference")},
         **{key: size[key] for key in given if key in size},
@@ -148,6 +152,16 @@ def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amou
         positive_control=control,
         looks=tuple(looks),
     )
+
+
+def _paired(case: Case, where: str) -> Case:
+    """A case that is measured side by side; UserError: it has ranks or threads."""
+    if case.is_placed or case.parameters.get("threads", 1) != 1:
+        problem = f"{case.name} has ranks or threads, and two of them would need a CPU each"
+        action = "leave it out at this scale, or measure it in-turn"
+        allowed = "programs of one process on one CPU"
+        raise UserError(problem, where=where, allowed=allowed, action=action)
+    return replace(case, primary=(CPU_SECONDS.metric,), differences=())
 
 
 def _check_pair(

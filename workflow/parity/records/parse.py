@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from parity.benchmarks.description import CPU_BESIDE, CPU_SECONDS, Metric
 from parity.benchmarks.model import Outputs, metrics_counted
 from parity.core.documents import RESTORE, canonical
 from parity.core.errors import UserError
@@ -163,8 +164,11 @@ def _add_started(
             "valid": stage == "valid" and row["final"],
         }
         work = plan.extra_work(case, run.arm)
-        counted = metrics_counted(record.evidence, record.parameters)
-        for metric in (each.credited(work) for each in (*parsed.metrics, *counted)):
+        metrics = (*parsed.metrics, *metrics_counted(record.evidence, record.parameters))
+        if plan.is_paired:
+            # By its own clock a program that shares its CPU tells nothing.
+            metrics = cpu_metrics(record.evidence)
+        for metric in (each.credited(work) for each in metrics):
             tables["metrics"].append(
                 shared
                 | {
@@ -177,6 +181,17 @@ def _add_started(
                 }
             )
     tables["samples"] += [key | dict(sample) for sample in outputs.samples]
+
+
+def cpu_metrics(evidence: Mapping[str, str]) -> tuple[Metric, ...]:
+    """The CPU time of a program that was measured side by side, and of all else in its group."""
+    told = [evidence.get(f"{mode}_seconds") for mode in ("user", "system")]
+    if None in told:
+        return ()
+    own = sum(map(float, filter(None, told)))
+    of_group = evidence.get("group_seconds")
+    beside = () if of_group is None else (CPU_BESIDE.measured(float(of_group) - own),)
+    return CPU_SECONDS.measured(own), *beside
 
 
 def outputs_of(

@@ -20,6 +20,7 @@ class CpuLimit:
         shares: share of CPUs that others want, too, in the numbers of version 1 (1024 is usual).
         is_idle: whether it has CPUs only when nobody else wants them.
         cpus: the set of CPUs.
+        group: the control group, without a slash before it, below which its own is made.
     """
 
     quota_us: int | None = None
@@ -28,6 +29,7 @@ class CpuLimit:
     shares: int | None = None
     is_idle: bool = False
     cpus: tuple[int, ...] = ()
+    group: str = ""
 
     @property
     def weight(self) -> int:
@@ -60,6 +62,7 @@ def engine_words(limit: CpuLimit) -> list[str] | None:
     words = [f"--cpu-shares={limit.shares}"] if limit.shares else []
     if limit.quota_us:
         words += [f"--cpu-period={limit.period_us}", f"--cpu-quota={limit.quota_us}"]
+    words += [f"--cgroup-parent=/{limit.group}"] if limit.group else []
     return words + ([f"--cpuset-cpus={limit.cpu_list}"] if limit.cpus else [])
 
 

@@ -1,0 +1,58 @@
+"""Pairs at once on one CPU, for real: natively, in Podman, and beside what ends before it begins.
+
+Needs: sysbench, gcc, root; Podman with its image, or the arm is skipped with the reason.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from trials import ANYWHERE, case_of, trial
+
+from parity.measure.block import run_block
+from parity.measure.documents import BLOCK
+from parity.plan.plan import Plan
+from parity.records.dataset import gather_blocks, gather_raw
+from parity.records.parse import parse_block
+from parity.runtimes.limits import CONTROL_GROUPS
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(os.geteuid() != 0, reason="control groups of our own are root's here"),
+]
+WORK = {"prime": 10_000, "events": 300, "threads": 1}
+
+
+def _plan(*others: str, **parameters: int) -> Plan:
+    case = replace(case_of("sysbench", WORK | parameters), primary=("cpu_seconds",))
+    return trial(case, arms=("native-a", "native-b", *others), design="side-by-side")
+
+
+def _measured(plan: Plan, arm: str, folder: Path, images) -> dict:
+    block = next(each for each in plan.blocks if arm in {run.arm for run in each.runs})
+    run_block(plan, block.name, images, {}, ANYWHERE, folder)
+    return parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
+
+
+@pytest.mark.parametrize("arm", ["native-b", "podman"])
+def test_both_of_a_pair_are_valid_and_tell_their_cpu_time(arm, tmp_path, images) -> None:
+    tables = _measured(_plan("podman"), arm, tmp_path, images)
+    rows = {row["arm"]: row for row in tables["runs"]}
+    if rows[arm]["reason"] == "not-tested":
+        pytest.skip(rows[arm]["detail"])
+    assert {name: row["stage"] for name, row in rows.items()} == {"native-a": "valid", arm: "valid"}
+    told = {(row["arm"], row["metric"]): row["value"] for row in tables["metrics"]}
+    for name, row in rows.items():
+        # Beside another on its CPU it takes twice as long as it computes.
+        assert 0 < told[name, "cpu_seconds"] < row["wall_seconds"]
+    assert not list(CONTROL_GROUPS.glob("*/parity"))
+
+
+def test_where_one_does_not_start_neither_counts(tmp_path, images, monkeypatch) -> None:
+    plan = _plan("namespaces")
+    arm = next(a for a in plan.arms if a == "namespaces")
+    monkeypatch.setattr("parity.measure.side_by_side.GROUPS", ("parity/0", "parity/1/deeper"))
+    tables = _measured(plan, arm, tmp_path / "block", images)
+    assert {row["reason"] for row in tables["runs"]} == {"not-started"}
+    assert BLOCK.is_in(tmp_path / "block")

@@ -1,0 +1,53 @@
+"""Side by side: an arm is compared with the reference of its own blocks, and no other is asked."""
+
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+from trials import case_of, trial
+
+from parity.analysis import conclusions, evidence
+from parity.analysis.contrast import Engine
+from parity.analysis.dataset import Dataset
+from parity.plan.plan import PositiveControl
+from parity.plan.system import kind_of
+from parity.preview.simulated import numbers_of, planned_runs, table_of
+from parity.records import schema
+
+ROUNDS = 20
+EVENTS = {"prime": 10_000, "events": 1000, "threads": 1}
+# What each costs, and what it is to be called.
+TRUTH = {
+    "native-a": (1.0, ""),
+    "native-b": (1.0, "equivalent"),
+    "native-plus": (1.04, "different"),
+    "podman": (1.0, "equivalent"),
+    "docker": (1.05, "different"),
+}
+
+
+def _concluded() -> dict[str, dict[str, Any]]:
+    case = replace(case_of("sysbench", EVENTS), primary=("cpu_seconds",))
+    more = PositiveControl("native-plus", 4, {"sysbench": {"events": 1040}})
+    design = {"design": "side-by-side", "positive_control": more}
+    plan = trial(case, arms=tuple(TRUTH), blocks=ROUNDS, **design)
+    runs, random = planned_runs(plan), np.random.default_rng(7)
+    # What both of a pair meet is far more than what tells them apart.
+    met = {block.name: 0.1 * random.standard_normal() for block in plan.blocks}
+    noise = runs["block"].map(met) + 0.003 * random.standard_normal(len(runs))
+    values = np.array([TRUTH[arm][0] for arm in runs["arm"]]) * np.exp(noise.to_numpy())
+    metrics = numbers_of(runs, values, metric="cpu_seconds", unit="s", better="lower")
+    nodes, images = (table_of(table, 0, {}) for table in (schema.NODES, schema.IMAGES))
+    dataset = Dataset("live/x", plan, "", kind_of(["vm"]), runs, metrics, nodes, images)
+    of_case = evidence.numbers(evidence.counted_values(metrics, metrics.iloc[:0]))
+    made = [each.columns() for each, _ in conclusions.comparisons(Engine(dataset, of_case))]
+    return {row["arm"]: row for row in made}
+
+
+def test_each_pair_tells_of_its_arm_alone() -> None:
+    made = _concluded()
+    assert {row["references"] for row in made.values()} == {"native-a"}
+    for arm, row in made.items():
+        assert row["planned_blocks"] == row["blocks"] == ROUNDS
+        assert row["low95"] < TRUTH[arm][0] < row["high95"] < row["low95"] + 0.01
+        assert row["outcome"] == TRUTH[arm][1]

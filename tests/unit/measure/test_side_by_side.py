@@ -1,0 +1,234 @@
+"""Side by side: exact words, equal control groups, what is refused, and the last stretch alone."""
+
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from trials import ANYWHERE, case_of
+
+from parity.benchmarks.model import Beside, NodeFacts, Program
+from parity.core.errors import UserError
+from parity.measure import side_by_side
+from parity.measure.attempt import Attempt, NotStarted, Order
+from parity.measure.block import _whole
+from parity.measure.documents import ArmState, Gate
+from parity.measure.documents import NotStarted as WhyNot
+from parity.measure.inner_command import evidence
+from parity.measure.session import Allocation, Session
+from parity.plan.plan import Run
+from parity.runtimes import every_arm
+from parity.runtimes.model import SCRATCH, Image, Launch
+
+PROGRAM = Program(("/usr/bin/sysbench", "cpu", "run"), (3,))
+
+
+def _attempt(arm: str, folder: Path, place: int = 0) -> Attempt:
+    session = Session(
+        number=1, node=NodeFacts((3,), 1, 1), allocation=Allocation(("here",)), states={},
+        namespaces={}, benchmarks={}, block_gates=(), system=ANYWHERE,
+    )  # fmt: skip
+    image = Image("podman", "sha256:feed", "sha256:feed")
+    state = ArmState(
+        image=image, recipe="", gate=Gate("image", True), reason="", detail="", version=""
+    )
+    order = Order(f"sysbench.{arm}", case_of(), every_arm()[arm], state, PROGRAM, session)
+    launch = Launch("parity-1", image, SCRATCH, folder / "state")
+    return Attempt(order, launch, folder, work=SCRATCH / f"w/{place}")
+
+
+@pytest.mark.parametrize(
+    ("arm", "runtime"),
+    [("native-a", []), ("podman", ["podman", "--cgroup-parent=/parity/1", "sha256:feed"])],
+)
+def test_a_program_waits_at_its_fifo_in_its_control_group(arm, runtime, monkeypatch) -> None:
+    top = Path("/sys/fs/cgroup/cpu")
+    monkeypatch.setattr(side_by_side, "hierarchies", lambda: (top,))
+    attempt = _attempt(arm, Path("/f"), place=1)
+    words = side_by_side.command_of(attempt, attempt.work / "go", "parity/1")
+    script = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit; shift; done; shift; exec "$@"'
+    entered = ["/bin/sh", "-c", script, "enter", f"{top}/parity/1/program/cgroup.procs", "--"]
+    assert words[: len(entered)] == entered
+    assert [word for word in words if word in runtime] == runtime
+    waits = [str(side_by_side.CPUTIME), "parity-evidence", "/tmp/parity/w/1/go"]
+    assert words[-6:] == [*waits, *PROGRAM.argv] and "--chdir=/tmp/parity/w/1" in words
+    assert [Path(words[i]).name for i in _from(words, "taskset", 3)] == ["taskset", "-c", "3"]
+    # One after the other there is no group.
+    assert side_by_side.command_of(_attempt(arm, Path("/f")), Path("/go"), "")[0] != "/bin/sh"
+
+
+def _from(words: list[str], program: str, count: int) -> range:
+    start = next(i for i, word in enumerate(words) if word.endswith(f"/{program}"))
+    return range(start, start + count)
+
+
+@pytest.mark.parametrize(
+    ("changed", "arm", "said"),
+    [
+        ({"cpus": (0, 1)}, "podman", "one process on one CPU"),
+        ({"ranks": 1}, "podman", "one process on one CPU"),
+        ({"repetitions": 3}, "podman", "started once"),
+        ({"check": ("/bin/true",)}, "podman", "started once"),
+        ({"sample_seconds": 0.1}, "podman", "nothing done beside"),
+        ({"beside": Beside()}, "podman", "nothing else is beside"),
+        ({}, "podman-quota-20000-of-100000-us", "nor any limit"),
+        ({}, "qemu-tcg", "another kernel"),
+        ({"memory_bytes": 2**60}, "podman", "bytes of memory"),
+        ({"memory_bytes": 1}, "podman", ""),
+        ({}, "native-b", ""),
+    ],
+)
+def test_what_cannot_be_measured_side_by_side_is_refused_with_its_reason(changed, arm, said):
+    found = side_by_side.refusal(replace(PROGRAM, **changed), every_arm()[arm])
+    assert said in found and bool(found) == bool(said)
+
+
+def _tree(root: Path, version: int) -> Path:
+    """Where control groups are mounted, as the kernel shows it."""
+    tops = [root] if version == 2 else [root / "cpu", root / "cpuacct"]
+    for top in tops:
+        top.mkdir(exist_ok=True)
+        (top / "cgroup.procs").touch()
+    if version == 2:
+        (root / "cgroup.controllers").write_text("cpuset cpu memory")
+        (root / "cgroup.subtree_control").touch()
+    return root
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_there_are_two_groups_as_long_as_a_pair_runs(version, tmp_path: Path) -> None:
+    root = _tree(tmp_path, version)
+    tops = side_by_side.hierarchies(root)
+    assert tops == ((root,) if version == 2 else (root / "cpu", root / "cpuacct"))
+    with side_by_side.control_groups(root):
+        for top in tops:
+            assert sorted(p.parent.name for p in top.rglob("program")) == ["0", "1"]
+    assert not list(root.rglob("program")) and not list(root.rglob("parity"))
+    if version == 2:
+        assert (root / "cgroup.subtree_control").read_text() == "+cpu"
+
+
+@pytest.mark.parametrize("lost", ["cpu", "cpu/cgroup.procs"])
+def test_without_a_controller_of_cpu_time_no_pair_is_started(lost, tmp_path: Path) -> None:
+    gone = _tree(tmp_path, 1) / lost
+    shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+    with (
+        pytest.raises(NotStarted, match="no controller"),
+        side_by_side.control_groups(tmp_path),
+    ):
+        pass
+
+
+def test_no_control_groups_are_a_message_unless_turns_may_be_taken(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(side_by_side, "CPUTIME", tmp_path / "cputime")
+    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
+    monkeypatch.setattr(side_by_side.subprocess, "run", _compiled)
+    monkeypatch.setattr(side_by_side, "hierarchies", lambda root: (tmp_path / "none",))
+    side_by_side.make_ready(may_take_turns=True)
+    with pytest.raises(UserError, match="no two programs") as raised:
+        side_by_side.make_ready(may_take_turns=False)
+    assert "as root" in raised.value.action and "side-by-side-or-in-turn" in raised.value.action
+    monkeypatch.undo()
+    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UserError, match="cannot be compiled") as raised:
+        side_by_side.make_ready(may_take_turns=True)
+    assert "apt-get install gcc" in raised.value.action
+
+
+def _compiled(words, **_) -> None:
+    Path(words[words.index("-o") + 1]).touch()
+
+
+ALIKE = [{"cpu.weight": "100"}, {"cpu.weight": "100", "cpu.max": "max 100000"}]
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (ALIKE, ""),
+        (ALIKE[:1], "unequal depth: 2 and 1 levels"),
+        ([ALIKE[0], ALIKE[1] | {"cpu.weight": "50"}], "cpu.weight is 100 and 50"),
+        ([ALIKE[0], ALIKE[0]], "cpu.max is max 100000 and None"),
+    ],
+)
+def test_groups_of_unequal_depth_or_weight_are_refused(other, said: str) -> None:
+    if not said:
+        side_by_side.refuse_unequal([ALIKE, other])
+        return
+    with pytest.raises(NotStarted, match=said):
+        side_by_side.refuse_unequal([ALIKE, other])
+
+
+def test_the_program_is_looked_for_in_its_group_and_below(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(side_by_side, "hierarchies", lambda: (tmp_path,))
+    name = Path("/proc/self/comm").read_text().strip()
+    monkeypatch.setattr(side_by_side, "CPUTIME", Path(name))
+    leaf = tmp_path / "parity/0/libpod-1"
+    leaf.mkdir(parents=True)
+    (leaf / "cgroup.procs").write_text("")
+    (leaf.parent / "cpu.shares").write_text("1024\n")
+    with pytest.raises(NotStarted, match="not in its control group parity/0"):
+        side_by_side.standing("parity/0")
+    (leaf / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    assert side_by_side.standing("parity/0") == [{}, {"cpu.shares": "1024"}]
+
+
+@pytest.mark.parametrize(
+    ("ends", "passed"), [((110, 120), True), ((200, 120), False), ((120, 200), False)]
+)
+def test_the_stretch_in_which_one_is_alone_is_noted_and_bounded(ends, passed, tmp_path) -> None:
+    attempts = []
+    for place, end in enumerate(ends):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        (folder / "stderr").write_text(f"\nparity-evidence began=20\nparity-evidence ended={end}\n")
+        attempts.append(_attempt("native-a", folder))
+    side_by_side._judge_alone(attempts)
+    for attempt in attempts:
+        assert [(gate.name, gate.passed) for gate in attempt.beside] == [("alone", passed)]
+        assert float(attempt.evidence["alone"]) == pytest.approx(0.1 if passed else 0.4444)
+
+
+def test_of_a_pair_no_run_is_made_without_the_other() -> None:
+    runs, order = [Run(name=a, case="c", arm=a) for a in ("podman", "native-a")], SimpleNamespace()
+    assert _whole(dict.fromkeys(runs, order)) == dict.fromkeys(runs, order)
+    why = WhyNot(reason="not-tested", detail="not installed")
+    made = _whole({runs[0]: why, runs[1]: order})
+    assert made[runs[0]] is why
+    detail = "side by side with podman: not installed"
+    assert made[runs[1]] == WhyNot(reason="not-tested", detail=detail)
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
+@pytest.mark.parametrize(
+    ("script", "code"), [("exit 7", 7), ("kill -9 $$", -signal.SIGKILL), ("printf x >&2", 0)]
+)
+def test_what_tells_cpu_time_ends_as_the_program_did(script, code, tmp_path, monkeypatch) -> None:
+    program, fifo = tmp_path / "cputime", tmp_path / "go"
+    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
+    monkeypatch.setattr(side_by_side, "CPUTIME", program)
+    side_by_side.make_ready(may_take_turns=True)
+    os.mkfifo(fifo)
+    words = [program, "parity-evidence", fifo, "/bin/sh", "-c", script]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        with side_by_side._waiting([fifo], [process.pid]) as (door,):
+            os.write(door, b"x")
+        said = evidence(process.communicate()[1])
+    assert process.returncode == code
+    assert int(said["began"]) < int(said["ended"])
+    assert 0 <= float(said["user_seconds"]) + float(said["system_seconds"]) < 1
+
+
+def test_a_program_that_ends_before_both_are_there_starts_no_pair(tmp_path: Path) -> None:
+    os.mkfifo(fifo := tmp_path / "go")
+    with (
+        subprocess.Popen(["/bin/true"]) as process,
+        pytest.raises(NotStarted, match="ended"),
+        side_by_side._waiting([fifo], [process.pid]),
+    ):
+        pass

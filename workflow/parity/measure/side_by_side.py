@@ -1,0 +1,313 @@
+"""Side by side: a program in an arm and the same natively, at once on one CPU.
+
+The kernel switches between the two every few milliseconds, so whatever a neighbour does meanwhile
+hits both alike: the idea of duet benchmarking (Bulej et al., Duet Benchmarking, ICPE 2020
+Companion), on one CPU instead of two. What is measured is the CPU time of each (`wait4`) for the
+same work, in a small static program that waits at a FIFO until both are there. So no start-up of a
+runtime is in it, and it is the same bytes in every container.
+
+Both stand in CPU control groups of equal depth and weight: a container in a group of its own beside
+a program in the root group would be given another share of the CPU. A bare program is started in
+`<group>/program`; an engine is told to make its own group below `<group>`.
+"""
+
+import errno
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+
+from parity.benchmarks.model import NOTHING, Program
+from parity.core.errors import UserError
+from parity.measure import inner_command, places
+from parity.measure.attempt import (
+    Attempt,
+    NotStarted,
+    Order,
+    begun,
+    ended,
+    ending_left_overs,
+)
+from parity.measure.documents import Gate, RunRecord
+from parity.measure.node import steal_fraction
+from parity.measure.timed_process import end_orphans, launch_environment, run_and_wait
+from parity.runtimes.limits import CONTROL_GROUPS, CpuLimit, control_group_version
+from parity.runtimes.model import KERNEL, Arm
+
+SOURCE = Path(__file__).with_name("cputime.c")
+CPUTIME = places.OWN / SOURCE.stem
+# The two groups, by the place of a program in its pair; and where bare programs stand in them.
+GROUPS, PROGRAM = ("parity/0", "parity/1"), "program"
+START_SECONDS = 60.0
+# What decides how much of a CPU a group has, in both versions.
+_WEIGHTS = ("cpu.shares", "cpu.weight", "cpu.idle", "cpu.cfs_quota_us", "cpu.max")
+# Beyond this part of a pair's time one program was alone: its costs differ by a third or more, and
+# one after the other shows that as well.
+MOST_ALONE = 0.25
+# Enters the groups whose files stand before `--`.
+_ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit; shift; done; shift; exec "$@"'
+
+
+def refusal(program: Program, arm: Arm) -> str:
+    """Why a program cannot be measured side by side in an arm; empty if it can."""
+    several = program.repetitions > 1 or program.then or program.check
+    if program.ranks or len(program.cpus) > 1:
+        return "side by side takes programs of one process on one CPU"
+    if several or program.as_given or program.drop_caches or program.sample_seconds:
+        return "side by side takes programs that are started once, with nothing done beside them"
+    if program.beside != NOTHING or arm.unlimited is not arm:
+        return "side by side, nothing else is beside a program, nor any limit on it"
+    if KERNEL in arm.isolates:
+        return "what another kernel calls CPU time is not the host's"
+    free, needed = psutil.virtual_memory().available, 2 * program.memory_bytes
+    if needed > free:
+        return f"two programs side by side take {needed} bytes of memory, and {free} are free"
+    return ""
+
+
+def make_ready(may_take_turns: bool) -> None:
+    """Compile the program that tells CPU time, and see that there can be two control groups.
+
+    Raises:
+        UserError: there is no compiler, or no controller of CPU time that we may use.
+    """
+    with tempfile.TemporaryDirectory(dir=places.OWN) as folder:
+        part = Path(folder) / CPUTIME.name
+        words = ["gcc", "-std=gnu11", "-O2", "-static", "-o", str(part), str(SOURCE)]
+        try:
+            subprocess.run(words, check=True, capture_output=True, text=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            problem = f"what tells CPU time cannot be compiled: {getattr(error, 'stderr', error)}"
+            action = "as root: apt-get install gcc libc6-dev"
+            raise UserError(problem, where=str(SOURCE), action=action) from None
+        part.replace(CPUTIME)
+    try:
+        with control_groups():
+            pass
+    except NotStarted as why:
+        if not may_take_turns:
+            raise UserError(
+                f"no two programs can be measured side by side here: {why}",
+                where=str(CONTROL_GROUPS),
+                action="measure as root, or in control groups that are delegated to you; or write"
+                " `design: side-by-side-or-in-turn`, for CPU time one after the other",
+            ) from None
+
+
+def hierarchies(root: Path = CONTROL_GROUPS) -> tuple[Path, ...]:
+    """Where groups are made: what shares CPU time out first, then what counts it, if apart."""
+    if control_group_version(root) == 2:
+        unified = root / "unified"
+        return (unified if unified.exists() else root,)
+    return tuple(dict.fromkeys((root / name).resolve() for name in ("cpu", "cpuacct")))
+
+
+@contextmanager
+def control_groups(root: Path = CONTROL_GROUPS) -> Iterator[None]:
+    """The two groups, while the body runs.
+
+    Raises:
+        NotStarted: they cannot be made, and why.
+    """
+    tops, made = hierarchies(root), [Path(group, PROGRAM) for group in GROUPS]
+    try:
+        for top in tops:
+            if not (top / "cgroup.procs").exists():
+                raise NotStarted(f"there is no controller at {top}")
+            for path in made:
+                (top / path).mkdir(parents=True, exist_ok=True)
+                # In version 2 a group has controllers only if each group above it hands them down.
+                for above in reversed((top / path).parents[:3]):
+                    if (above / "cgroup.subtree_control").exists():
+                        (above / "cgroup.subtree_control").write_text("+cpu")
+        yield
+    except OSError as error:
+        raise NotStarted(f"{error.filename}: {error.strerror}") from error
+    finally:
+        # Engines make the same groups in all hierarchies, and leave them.
+        for top in {*tops, *(each for each in root.iterdir() if each.is_dir())}:
+            for path in (*made, *(path.parent for path in made), made[0].parents[1]):
+                with suppress(OSError):
+                    (top / path).rmdir()
+
+
+def make_pair(
+    orders: Sequence[Order], folders: Sequence[Path], may_take_turns: bool
+) -> list[RunRecord]:
+    """Attempts of two runs at once, each in its own, new folder; as `attempt.make_attempt`.
+
+    Args:
+        may_take_turns: whether, without control groups, one is measured after the other.
+
+    Raises:
+        AllocationLost, ArmLost: as of `attempt.make_attempt`.
+    """
+    places.emptied(places.WORK)
+    attempts = []
+    for place, (order, folder) in enumerate(zip(orders, folders, strict=True)):
+        work = places.WORK / str(place)
+        work.mkdir()
+        attempts.append(begun(order, folder, work))
+    lasting = {name for order in orders for name in order.arm.lasting}
+    with ending_left_overs(*attempts):
+        try:
+            _run_pair(attempts, may_take_turns)
+        except NotStarted as why:
+            for attempt in attempts:
+                attempt.not_started(why)
+    left = end_orphans(lasting)
+    for attempt in attempts:
+        attempt.left = left
+    return [ended(attempt) for attempt in attempts]
+
+
+def _run_pair(attempts: Sequence[Attempt], may_take_turns: bool) -> None:
+    with ExitStack() as around:
+        try:
+            around.enter_context(control_groups())
+        except NotStarted:
+            if not may_take_turns:
+                raise
+            for attempt in attempts:
+                _run([attempt], grouped=False)
+            return
+        _run(attempts, grouped=True)
+        _judge_alone(attempts)
+
+
+def _run(attempts: Sequence[Attempt], grouped: bool) -> None:
+    """Start the programs, let them go when all of them wait, and wait until all have ended."""
+    starts = []
+    for attempt, group in zip(attempts, GROUPS, strict=False):
+        os.mkfifo(fifo := attempt.work / "go")
+        command = command_of(attempt, fifo, group if grouped else "")
+        attempt.commands.append(command)
+        starts.append((command, attempt.folder))
+    used = list[float]()
+
+    def go(pids: Sequence[int]) -> None:
+        with _waiting([attempt.work / "go" for attempt in attempts], pids) as doors:
+            if grouped:
+                refuse_unequal([standing(group) for group in GROUPS])
+                used.extend(map(used_seconds, GROUPS))
+            for door in doors:
+                os.write(door, b"x")
+
+    before = psutil.cpu_times(percpu=True)
+    finished = run_and_wait(
+        *starts,
+        environment=launch_environment(os.environ),
+        folder=places.WORK,
+        timeout_seconds=sum(attempt.order.case.timeout_seconds for attempt in attempts),
+        on_start=go,
+    )
+    after = psutil.cpu_times(percpu=True)
+    for attempt, one in zip(attempts, finished, strict=True):
+        attempt.finished.append(one)
+        attempt.steal = steal_fraction(before, after, attempt.order.program.cpus)
+    for attempt, group, seconds in zip(attempts, GROUPS, used, strict=False):
+        attempt.evidence["group_seconds"] = f"{used_seconds(group) - seconds:.6f}"
+
+
+def command_of(attempt: Attempt, fifo: Path, group: str) -> list[str]:
+    """The command line of a program that waits at a FIFO, in a control group; empty for none."""
+    program, tools = attempt.order.program, attempt.order.session.tools
+    words = (str(CPUTIME), inner_command.EVIDENCE.strip(), str(fifo), *program.argv)
+    inner = inner_command.witnessed(replace(program, argv=words), attempt.work, tools)
+    if not group:
+        return attempt.line(inner)
+    limits = attempt.order.program_arm.limit_words(CpuLimit(group=group)) or ()
+    attempt.launch = replace(attempt.launch, limits=tuple(limits))
+    files = [str(top / group / PROGRAM / "cgroup.procs") for top in hierarchies()]
+    return ["/bin/sh", "-c", _ENTER, "enter", *files, "--", *attempt.line(inner)]
+
+
+@contextmanager
+def _waiting(fifos: Sequence[Path], pids: Sequence[int]) -> Iterator[list[int]]:
+    """The FIFOs, open for writing, as soon as a program waits at each of them.
+
+    Raises:
+        NotStarted: one ended before, or does not come.
+    """
+    deadline, doors = time.monotonic() + START_SECONDS, list[int]()
+    try:
+        while len(doors) < len(fifos):
+            try:
+                doors.append(os.open(fifos[len(doors)], os.O_WRONLY | os.O_NONBLOCK))
+            except OSError as nobody:
+                if nobody.errno != errno.ENXIO:
+                    raise
+                flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+                gone = any(os.waitid(os.P_PID, pid, flags) for pid in pids)
+                if gone or time.monotonic() > deadline:
+                    who = "ended" if gone else "did not begin"
+                    raise NotStarted(
+                        f"a program of the pair {who} before both were there"
+                    ) from None
+                time.sleep(0.005)
+        yield doors
+    finally:
+        for door in doors:
+            os.close(door)
+
+
+def standing(group: str) -> list[dict[str, str]]:
+    """What decides on the CPU time of the program that waits in a group: at each level below it.
+
+    Raises:
+        NotStarted: no such program is in the group.
+    """
+    top = hierarchies()[0]
+    for procs in sorted((top / group).rglob("cgroup.procs")):
+        names = (Path(f"/proc/{pid}/comm") for pid in procs.read_text().split())
+        if any(name.exists() and name.read_text().strip() == CPUTIME.name for name in names):
+            leaf = procs.parent
+            levels = [leaf, *leaf.parents][: len(leaf.relative_to(top / group).parts) + 1]
+            return [
+                {name: (level / name).read_text().strip()
+                 for name in _WEIGHTS if (level / name).exists()}
+                for level in levels
+            ]  # fmt: skip
+    raise NotStarted(f"the program is not in its control group {group}")
+
+
+def refuse_unequal(levels: Sequence[list[dict[str, str]]]) -> None:
+    """Refuse, by NotStarted, two programs in groups of which one gets more than the other."""
+    first, other = levels
+    if len(first) != len(other):
+        raise NotStarted(f"control groups of unequal depth: {len(first)} and {len(other)} levels")
+    for one, two in zip(first, other, strict=True):
+        for name in one.keys() | two.keys():
+            if one.get(name) != two.get(name):
+                raise NotStarted(f"unequal groups: {name} is {one.get(name)} and {two.get(name)}")
+
+
+def used_seconds(group: str) -> float:
+    """CPU time of all that ever ran in a group, in s."""
+    folder = hierarchies()[-1] / group
+    if (nanoseconds := folder / "cpuacct.usage").exists():
+        return int(nanoseconds.read_text()) / 1e9
+    words = (folder / "cpu.stat").read_text().split()
+    return int(words[words.index("usage_usec") + 1]) / 1e6
+
+
+def _judge_alone(attempts: Sequence[Attempt]) -> None:
+    """Note and bound the last stretch, in which one of two was alone; nothing where one failed."""
+    said = [
+        inner_command.evidence((attempt.folder / "stderr").read_text(errors="replace"))
+        for attempt in attempts
+    ]
+    if not all("ended" in one for one in said):
+        return
+    ends = [int(one["ended"]) for one in said]
+    alone = (max(ends) - min(ends)) / (max(ends) - min(int(one["began"]) for one in said))
+    detail = f"one program was alone for {alone:.1%} of the time, at most {MOST_ALONE:.0%} may be"
+    for attempt in attempts:
+        attempt.evidence["alone"] = f"{alone:.4f}"
+        attempt.beside.append(Gate("alone", alone <= MOST_ALONE, detail))
