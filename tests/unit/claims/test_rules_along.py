@@ -130,6 +130,7 @@ def shared(random: np.random.Generator) -> Series:
             plan=SimpleNamespace(reference="native-a", double="native-b"),
             margins={},
             places=places,
+            number_of=number_of,
             levels=lambda *_: ONE_LOOK,
         ),
         {
@@ -141,8 +142,7 @@ def shared(random: np.random.Generator) -> Series:
     )
     cells = [
         Cell(
-            engine, "spin", f"spin-{level}", "time", "box", "native-a", {"nodes": level},
-            number_of, SAME, "",
+            engine, "spin", f"spin-{level}", "time", "box", "native-a", {"nodes": level}, SAME, "",
         )
         for level in by_level
     ]  # fmt: skip

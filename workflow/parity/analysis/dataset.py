@@ -107,6 +107,11 @@ class Dataset:
         return pd.DataFrame(rows, columns=["block", "run", "case", "arm"], dtype=object)
 
     @cached_property
+    def number_of(self) -> dict[str, int]:
+        """Number of each planned block."""
+        return {block.name: block.number for block in self.plan.blocks}
+
+    @cached_property
     def planned_in(self) -> dict[tuple[str, str], set[str]]:
         """The blocks in which the plan runs a case in an arm."""
         return _blocks(self.planned, "case", "arm")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -63,20 +64,15 @@ class Selection:
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Selection:
         """The selection of a checked entry of the register."""
-        parameters = {name: _each(value) for name, value in entry.get("parameters", {}).items()}
-        return cls(
-            benchmark=entry["benchmark"],
-            metric=entry["metric"],
-            parameters=parameters,
-            levels={name: tuple(levels) for name, levels in entry.get("levels", {}).items()},
-            arms=None if entry["arms"] == CONTAINERS else tuple(entry["arms"]),
-            against=_each(entry.get("against", [])),
-            shortest_seconds=entry.get("shortest_seconds", 0.0),
-        )
 
+        def each(value: Any) -> tuple[Any, ...]:
+            return tuple(value) if isinstance(value, list) else (value,)
 
-def _each(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, list) else (value,)
+        parameters = {name: each(value) for name, value in entry.get("parameters", {}).items()}
+        levels = {name: tuple(levels) for name, levels in entry.get("levels", {}).items()}
+        arms = None if entry["arms"] == CONTAINERS else tuple(entry["arms"])
+        named, seconds = (entry["benchmark"], entry["metric"]), entry.get("shortest_seconds", 0.0)
+        return cls(*named, parameters, levels, arms, each(entry.get("against", [])), seconds)
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,6 @@ class Cell:
     Attributes:
         engine: what concludes contrasts of its dataset.
         parameters: those of the case, factor levels included.
-        number_of: number of each block.
         identity: whether both ran the same binary, a name from `parity.analysis.dataset`.
         shortage: the commonest reason why a run does not count; empty if all do.
         natives: the arms that a comparison with the reference is with, each of which has to agree;
@@ -100,7 +95,6 @@ class Cell:
     arm: str
     against: str
     parameters: Mapping[str, Any]
-    number_of: Mapping[str, int]
     identity: str
     shortage: str
     natives: tuple[str, ...] = ()
@@ -173,7 +167,8 @@ class Cell:
         Cases of different node counts lie in different blocks; those of one number are
         independent allocations, which may be put beside each other at will.
         """
-        return {self.number_of[block]: number for block, number in by_block.items()}
+        number_of = self.engine.dataset.number_of
+        return {number_of[block]: number for block, number in by_block.items()}
 
     def assay(self, margin: float) -> str:
         """Outcome of the positive control at a margin; `none` where there is none."""
@@ -196,11 +191,6 @@ class JudgingData(Analysed):
     def plan(self) -> Plan:
         """The plan of the dataset."""
         return self.dataset.plan
-
-    @cached_property
-    def number_of(self) -> dict[str, int]:
-        """Number of each block."""
-        return {block.name: block.number for block in self.plan.blocks}
 
     @cached_property
     def memory_mib(self) -> float | None:
@@ -231,23 +221,18 @@ class JudgingData(Analysed):
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
         """A comparison of two arms of the plan in one of its cases."""
         planned, of_case = self.plan.case(case), self.engine.numbers(case, metric)
-        common = of_case.of(arm).keys() & of_case.of(against).keys()
+        sides, common = (arm, against), of_case.of(arm).keys() & of_case.of(against).keys()
         return Cell(
-            engine=self.engine,
-            benchmark=planned.benchmark,
-            case=case,
-            metric=metric,
-            arm=arm,
-            against=against,
-            parameters=planned.parameters,
-            number_of=self.number_of,
-            identity=self.dataset.identity([case], (arm, against), common),
-            shortage=self.dataset.shortage(case, (arm, against)),
-            natives=natives(self.plan, case),
-        )
+            self.engine, planned.benchmark, case, metric, arm, against, planned.parameters,
+            identity=self.dataset.identity([case], sides, common),
+            shortage=self.dataset.shortage(case, sides), natives=natives(self.plan, case),
+        )  # fmt: skip
 
-    def not_run(self, case: str, arm: str) -> str:
-        """Why no run of an arm of the plan was even possible here; empty if one was."""
+    def absence(self, case: str, arm: str) -> str:
+        """Why no run of an arm was even possible here; empty if one was."""
+        if arm not in self.plan.arms:
+            declared = self.dataset.not_tested(case).get(arm)
+            return f"{arm}: {declared}" if declared else f"the dataset has no arm {arm}"
         reasons = self.dataset.reasons.get((case, arm), [])
         if reasons and all(reason.startswith(outcomes.NOT_TESTED) for reason in reasons):
             return f"{arm}: {reasons[0].partition(': ')[2]}"
@@ -284,13 +269,10 @@ class Series:
             return np.array(list(effects.values()), dtype=float)
         of_each = []
         for cell in self.cells:
-            ran = set().union(*cell.numbers.by_arm.values())
-            of_cell = {
-                block: effects[number]
-                for block, number in cell.number_of.items()
-                if block in ran and number in effects
-            }
-            of_each.append(sample(of_cell, cell.engine.dataset.places).effects)
+            ran, dataset = set().union(*cell.numbers.by_arm.values()), cell.engine.dataset
+            there = {block: number for block, number in dataset.number_of.items() if block in ran}
+            of_cell = {block: effects[n] for block, n in there.items() if n in effects}
+            of_each.append(sample(of_cell, dataset.places).effects)
         return max(of_each, key=half_width)
 
 
@@ -370,12 +352,13 @@ def resolve(
         others = (arm for arm in plan.arms if plan.arm_runtimes[arm] != native)
         arms = tuple(a for a in others if a not in known or known[a].unlimited is known[a])
     cells, missing = [], []
-    for arm, base in zip(arms, bases * (len(arms) if len(bases) == 1 else 1), strict=True):
-        for case in cases:
-            if reason := _arm_missing(data, case.name, arm, base):
-                missing.append(Absent(chosen.metric, arm, base, reason, of_arm=True))
-            else:
-                cells.append(data.cell(case.name, chosen.metric, arm, base))
+    pairs = zip(arms, bases * (len(arms) if len(bases) == 1 else 1), strict=True)
+    for (arm, base), case in product(pairs, cases):
+        reasons = (data.absence(case.name, side) for side in (arm, base))
+        if reason := next(filter(None, reasons), ""):
+            missing.append(Absent(chosen.metric, arm, base, reason, of_arm=True))
+        else:
+            cells.append(data.cell(case.name, chosen.metric, arm, base))
     return Scope(data, tuple(cells), tuple(dict.fromkeys(missing)), values)
 
 
@@ -408,19 +391,7 @@ def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:
     if not fitting:
         asked = listed(f"{name} {listed(levels)}" for name, levels in chosen.parameters.items())
         return [], NOT_AT_ONCE, f"no case of {benchmark} has {asked} at once"
-    if not any(
-        (case.name, metric) in data.engine.by_case or metric in case.primary for case in fitting
-    ):
+    known = {case for case, of in data.engine.by_case if of == metric}
+    if not any(case.name in known or metric in case.primary for case in fitting):
         return [], NO_METRIC, f"{benchmark} gives no {metric} here"
     return fitting, CASE_IS_THERE, ""
-
-
-def _arm_missing(data: JudgingData, case: str, arm: str, base: str) -> str:
-    """Why a comparison cannot be made here; empty if it can."""
-    for side in dict.fromkeys((arm, base)):
-        if side not in data.plan.arms:
-            declared = data.dataset.not_tested(case).get(side)
-            return f"{side}: {declared}" if declared else f"the dataset has no arm {side}"
-        if reason := data.not_run(case, side):
-            return reason
-    return ""

@@ -127,12 +127,10 @@ class Finding:
         numbers = ("blocks", "estimate", "low95", "high95", "low90", "high90", "margin")
         named = ("test", "case", "metric", "arm", "against", "verdict", "reason", "unit")
         others = ("p_value", "counts", "identity", "dataset", "coverage")
-        return {
-            **{name: getattr(self, name) for name in (*named, *others)},
-            **{name: own[name] for name in (*numbers, "smallest_margin")},
-            "control": self.control.outcome,
-            **{f"control_{name}": of_pair[name] for name in ("estimate", "low95", "high95")},
-        }
+        ends = {f"control_{name}": of_pair[name] for name in ("estimate", "low95", "high95")}
+        of_own = {name: own[name] for name in (*numbers, "smallest_margin")}
+        named_so = {name: getattr(self, name) for name in (*named, *others)}
+        return named_so | of_own | {"control": self.control.outcome} | ends
 
 
 def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
@@ -155,15 +153,12 @@ def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
         facts["assay"] = next(lacking, min(shown))
     if "control" in facts:
         facts["control"] = facts["control"].without_claim(objection(control=True))
-    named = {
-        "metric": first.metric,
-        **{
-            name: JOINED.join(dict.fromkeys(getattr(cell, name) for cell in cells))
-            for name in ("case", "arm", "against")
-        },
-        "identity": worst(cell.identity for cell in cells),
-        "objection": objection(control=False),
+    named: dict[str, Any] = {
+        name: JOINED.join(dict.fromkeys(getattr(cell, name) for cell in cells))
+        for name in ("case", "arm", "against")
     }
+    identity, objected = worst(cell.identity for cell in cells), objection(control=False)
+    named |= {"metric": first.metric, "identity": identity, "objection": objected}
     return Finding(decision=decision, **named | facts)
 
 
@@ -244,11 +239,5 @@ def looked_at_once(found: Finding) -> Finding:
         return found
     own, is_open = found.decision, outcomes.INCONCLUSIVE
     bare = Decision(own.blocks, own.estimate, margin=own.margin, outcome=is_open)
-    return replace(
-        found.ended(terms.INCONCLUSIVE, ONE_LOOK_ONLY),
-        decision=bare,
-        control=WITHOUT_CONTROL,
-        p_value=None,
-        p_against=None,
-        strain=math.inf,
-    )
+    ended = replace(found, decision=bare, control=WITHOUT_CONTROL, p_value=None, p_against=None)
+    return replace(ended, strain=math.inf).ended(terms.INCONCLUSIVE, ONE_LOOK_ONLY)

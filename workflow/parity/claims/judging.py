@@ -16,7 +16,6 @@ from parity.claims.cells import (
     CASE_IS_THERE,
     NODES,
     Absent,
-    Cell,
     JudgingData,
     Scope,
     Selection,
@@ -139,7 +138,10 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
         lacking, rest = [], found
     deciding = [finding for finding in rest if finding.counts]
     verdict, reason = verdict_of(deciding), reason_of(deciding)
-    covered = _covered_by(claim, deciding)
+    benchmarks = {test.number: test.cells.benchmark for test in claim.tests}
+    of_words = {f.coverage: benchmarks[f.test] for f in deciding if f.coverage}
+    several = len(of_words) > 1
+    covered = "; ".join(f"{of}: {words}" if several else words for words, of in of_words.items())
     if verdict == terms.NOT_TESTED:
         return Verdict(claim, capability, verdict, needs or reason, tuple(found), covered)
     if lacking:
@@ -156,14 +158,6 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
         reason += f"; {test.reading}: {verdict_of(read)}, {reason_of(read)}"
     shown = (*rest, *(replace(finding, counts=False) for finding in aside))
     return Verdict(claim, capability, verdict, reason, shown, covered)
-
-
-def _covered_by(claim: Claim, deciding: Sequence[Finding]) -> str:
-    """How much of what a claim speaks of was decided, in words."""
-    benchmarks = {test.number: test.cells.benchmark for test in claim.tests}
-    covered = {f.coverage: benchmarks[f.test] for f in deciding if f.coverage}
-    several = len(covered) > 1
-    return "; ".join(f"{name}: {text}" if several else text for text, name in covered.items())
 
 
 def _tests_of_most(claim: Claim) -> set[int]:
@@ -212,38 +206,24 @@ def _of_dataset(rule: Rule, test: Test, scope: Scope) -> list[Finding]:
     """What a test finds in one dataset, after its gates; nothing if it holds no cell at all."""
     if not scope.cells:
         return [untested(absent) for absent in scope.absent if absent.near == CASE_IS_THERE]
-    found, data = [*map(untested, scope.absent), *rule.find(test.options, scope)], scope.data
-    if rule.compares:
-        found = [gated(one, rule.proves_sameness) for one in found]
-        # The rule's own A/A pair has the claim's margin, which may be wider than the plan's.
-        found = [
-            one
-            if one.verdict in UNDECIDED or data.unsteady.isdisjoint(one.cases)
-            else one.opened(f"{CONTROL_DIFFERS} in this case")
-            for one in found
-        ]
-    brief = too_brief(test.cells.shortest_seconds, scope.cells)
-    found = [
-        f if f.verdict == terms.NOT_TESTED or not (short := brief.keys() & set(f.cases))
-        else f.opened(brief[min(short)])
-        for f in found
-    ]  # fmt: skip
-    if data.plan.looks and not rule.for_looks:
-        found = [looked_at_once(finding) for finding in found]
-    return [replace(one, dataset=data.dataset.name) if one.case else one for one in found]
-
-
-def too_brief(least: float, cells: Iterable[Cell]) -> dict[str, str]:
-    """The cases whose timed section is too short to tell anything, and what that says."""
-    seconds = {cell.case: cell.seconds for cell in cells} if least else {}
-    long = f"it takes {least:g} s"
-    return {
-        case: f"a timed section of {number(took)} s cannot tell, {long}"
-        if took
-        else f"nothing tells how long its timed section took, {long}"
-        for case, took in seconds.items()
-        if took < least
-    }
+    data, least, after = scope.data, test.cells.shortest_seconds, list[Finding]()
+    brief = {cell.case: took for cell in scope.cells if least and (took := cell.seconds) < least}
+    for one in (*map(untested, scope.absent), *rule.find(test.options, scope)):
+        if rule.compares:
+            one = gated(one, rule.proves_sameness)
+            # The rule's own A/A pair has the claim's margin, which may be wider than the plan's.
+            if one.verdict not in UNDECIDED and not data.unsteady.isdisjoint(one.cases):
+                one = one.opened(f"{CONTROL_DIFFERS} in this case")
+        short = brief.keys() & set(one.cases)
+        if short and one.verdict != terms.NOT_TESTED:
+            told = "nothing tells how long its timed section took"
+            if took := brief[min(short)]:
+                told = f"a timed section of {number(took)} s cannot tell"
+            one = one.opened(f"{told}, it takes {least:g} s")
+        if data.plan.looks and not rule.for_looks:
+            one = looked_at_once(one)
+        after.append(replace(one, dataset=data.dataset.name) if one.case else one)
+    return after
 
 
 def _shorter(chosen: Selection, plan: Plan, found: Finding) -> str:
@@ -286,9 +266,8 @@ def _covered(name: str, declared: Sequence[Any], there: Sequence[Any], seen: Seq
     """In words: `1 of 10 node counts`, `the same size`, `size 24 for 104`."""
 
     def called(count: int) -> str:
-        if name in CALLED:
-            return CALLED[name] + ("" if count == 1 else "s")
-        return f"{'level' if count == 1 else 'levels'} of {name}"
+        several = "s" * (count != 1)
+        return f"{CALLED[name]}{several}" if name in CALLED else f"level{several} of {name}"
 
     def told(levels: Sequence[Any]) -> str:
         return listed(levels if len(levels) <= 3 else [f"{levels[0]} to {levels[-1]}"])
@@ -319,10 +298,8 @@ def _has(parameters: Mapping[str, Any], name: str, levels: Sequence[Any]) -> boo
 def of_datasets(found: Sequence[Sequence[Finding]], every_pair: bool = False) -> list[Finding]:
     """The findings of one test in several datasets, less what only one of them cannot test.
 
-    Args:
-        found: those in each dataset; a cell that is absent in one may be there in another.
-        every_pair: whether the arms are compared with each other. Then each two of them have
-            to be in one dataset.
+    A cell that is absent in one may be there in another. Where a rule compares `every_pair` of its
+    arms, each two of them have to be in one dataset.
     """
     tested = [[f for f in findings if f.verdict != terms.NOT_TESTED] for findings in found]
     arms_in = [

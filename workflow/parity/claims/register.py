@@ -28,9 +28,15 @@ from parity.core.wording import listed
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 
-NOT_OPTIONS = ("rule", "cells", "instead_of", "waits_for", "system", "reading")
+# What every test may have, and what that is in claims.schema.yaml; all else is its rule's.
+NOT_OPTIONS = {
+    "rule": "name", "cells": "cells", "instead_of": "text", "waits_for": "names",
+    "system": "support", "reading": "text",
+}  # fmt: skip
 # The register of findings of our own, by the name of its file, and what each says beside a claim.
 FINDINGS, OF_FINDINGS = "findings", ("tests", "mechanism", "refuted_by")
+# What a claim may say beside its tests, in words.
+FOR_PEOPLE = ("where", "published", "mechanism", "refuted_by", "needs")
 _COUNT = {"type": "integer", "minimum": 1}
 _PLACED = ("nodes", "ranks", "containers_per_node")
 
@@ -191,18 +197,13 @@ class Declared:
             if benchmark := self.benchmarks.get(cells.benchmark):
                 metrics, parameters = map(", ".join, (_metrics(benchmark), _parameters(benchmark)))
                 allowed = f"metrics {metrics}; parameters {parameters}; arms of `snakemake probe`"
-            raise UserError(
-                f"nothing declares {', '.join(unknown)}",
-                where=f"{where}.cells",
-                allowed=allowed,
-                action="correct it, or name it under waits_for until it is there",
-            )
+            problem = f"nothing declares {', '.join(unknown)}"
+            action = "correct it, or name it under waits_for until it is there"
+            raise UserError(problem, where=f"{where}.cells", allowed=allowed, action=action)
         if there := [name for name in waits_for if name not in absent]:
-            raise UserError(
-                f"the test waits for {', '.join(there)}, which is there or which it does not name",
-                where=f"{where}.waits_for",
-                action="remove it, and read the test again",
-            )
+            problem, what = f"the test waits for {', '.join(there)}", f"{where}.waits_for"
+            problem += ", which is there or which it does not name"
+            raise UserError(problem, where=what, action="remove it, and read the test again")
 
 
 def declared(plans: Iterable[Plan] = ()) -> Declared:
@@ -213,15 +214,14 @@ def declared(plans: Iterable[Plan] = ()) -> Declared:
     """
     known: dict[str, Benchmark] = dict(benchmarks())
     for plan in plans:
-        for name, own in plan.definitions.items():
-            if name in benchmarks():
-                continue
+        for name in [name for name in plan.definitions if name not in benchmarks()]:
             cases = [case.parameters for case in plan.cases if case.benchmark == name]
             levels = {
                 parameter: {"enum": [case[parameter] for case in cases if parameter in case]}
                 for parameter in sorted({key for case in cases for key in case})
             }
-            known[name] = type("Derived", (type(own),), {"parameters": levels})()
+            own = type(plan.definitions[name])
+            known[name] = type("Derived", (own,), {"parameters": levels})()
     for add in (with_sums, *extensions_with(parity.claims, "DECLARED")):
         known = add(known)
     return Declared(known, every_arm())
@@ -265,12 +265,10 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
         if study not in studies:
             raise UserError(f"unknown study {study}", where=where, allowed=", ".join(studies))
         if path.stem == FINDINGS and (lacking := [key for key in OF_FINDINGS if key not in entry]):
-            raise UserError(
-                f"a finding without {listed(lacking)}",
-                where=where,
-                allowed=f"every finding has {listed(OF_FINDINGS)}",
-                action="say what makes it so, and what would show that it is wrong",
-            )
+            problem, allowed = f"a finding without {listed(lacking)}", listed(OF_FINDINGS)
+            action = "say what makes it so, and what would show that it is wrong"
+            allowed = f"every finding has {allowed}"
+            raise UserError(problem, where=where, allowed=allowed, action=action)
         tests, values = entry.get("tests", ()), numbers.get(entry["id"], {})
         made = []
         for number, test in enumerate(tests, start=1):
@@ -282,24 +280,12 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
             {key: value for key, value in test.items() if key not in ("instead_of", "waits_for")}
             for test in tests
         ]
-        claims.append(
-            Claim(
-                id=entry["id"],
-                study=study,
-                kind=entry["kind"],
-                statement=entry["claim"],
-                where=entry.get("where", ""),
-                published=entry.get("published", ""),
-                mechanism=entry.get("mechanism", ""),
-                refuted_by=entry.get("refuted_by", ""),
-                capability=entry["scales"],
-                tests=tuple(made),
-                not_tested=entry.get("not_tested", ""),
-                needs=entry.get("needs", ""),
-                values=values,
-                definition={"kind": entry["kind"], "scales": entry["scales"], "tests": decides},
-            )
-        )
+        told = {name: entry.get(name, "") for name in FOR_PEOPLE}
+        claims.append(Claim(
+            entry["id"], study, entry["kind"], entry["claim"], capability=entry["scales"],
+            tests=tuple(made), not_tested=entry.get("not_tested", ""), values=values, **told,
+            definition={"kind": entry["kind"], "scales": entry["scales"], "tests": decides},
+        ))  # fmt: skip
     return Register(path.stem, studies, tuple(claims))
 
 
@@ -330,42 +316,22 @@ def _test(
     options = known[name].options
     defaults = {option: of["default"] for option, of in options.items() if "default" in of}
     required = [option for option in options if option not in defaults]
+    of_all = {key: {"$ref": f"#/$defs/{kind}"} for key, kind in NOT_OPTIONS.items()}
     described = {
-        "$defs": schema("claims")["$defs"],
-        "type": "object",
-        "additionalProperties": False,
+        "$defs": schema("claims")["$defs"], "type": "object", "additionalProperties": False,
         "required": ["rule", "cells", *required],
-        "properties": {
-            "rule": {"type": "string"},
-            "cells": {"$ref": "#/$defs/cells"},
-            "instead_of": {"$ref": "#/$defs/text"},
-            "waits_for": {"$ref": "#/$defs/names"},
-            "system": {"$ref": "#/$defs/support"},
-            "reading": {"$ref": "#/$defs/text"},
-            **options,
-        },
-    }
+        "properties": {**of_all, "rule": {"type": "string"}, **options},
+    }  # fmt: skip
     check(entry, described, where)
     if "published" in entry and entry["published"] not in values:
-        raise UserError(
-            f"no published number {shown(entry['published'])} of this claim",
-            where=f"{where}.published",
-            allowed=", ".join(values) or "add a row to config/published/claims.csv",
-        )
+        problem = f"no published number {shown(entry['published'])} of this claim"
+        allowed = ", ".join(values) or "add a row to config/published/claims.csv"
+        raise UserError(problem, where=f"{where}.published", allowed=allowed)
     cells = Selection.of(entry["cells"])
     if len(cells.against) > 1 and len(cells.against) != len(cells.arms or ()):
-        raise UserError(
-            f"{len(cells.against)} arms to compare with",
-            where=f"{where}.cells.against",
-            allowed="one for all arms, or as many as `arms` lists",
-        )
-    return Test(
-        number=number,
-        rule=name,
-        options=defaults | {key: entry[key] for key in entry if key not in NOT_OPTIONS},
-        cells=cells,
-        instead_of=entry.get("instead_of", ""),
-        waits_for=tuple(entry.get("waits_for", ())),
-        system=entry.get("system", ""),
-        reading=entry.get("reading", ""),
-    )
+        problem, allowed = f"{len(cells.against)} arms to compare with", "as many as `arms` lists"
+        allowed = f"one for all arms, or {allowed}"
+        raise UserError(problem, where=f"{where}.cells.against", allowed=allowed)
+    given = defaults | {key: entry[key] for key in entry if key not in NOT_OPTIONS}
+    beside = {key: entry.get(key, "") for key in ("instead_of", "system", "reading")}
+    return Test(number, name, given, cells, waits_for=tuple(entry.get("waits_for", ())), **beside)

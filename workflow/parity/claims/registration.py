@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
@@ -52,11 +52,9 @@ def load(path: Path) -> tuple[Registration, ...]:
     rows = [Registration(**row) for row in read_rows(path, COLUMNS)]
     times = [moment(row.registered, "registered", row_of(path, i)) for i, row in enumerate(rows)]
     if times != sorted(times):
-        raise UserError(
-            "the registrations are not in the order of time",
-            where=str(path),
-            action="lines are only ever added at the end: restore the file with git",
-        )
+        problem = "the registrations are not in the order of time"
+        action = "lines are only ever added at the end: restore the file with git"
+        raise UserError(problem, where=str(path), action=action)
     return tuple(rows)
 
 
@@ -73,11 +71,10 @@ def refuse_shared_ids(registers: Sequence[Register]) -> None:
     """
     counts = Counter(claim.id for register in registers for claim in register.claims)
     if shared := [name for name, count in counts.items() if count > 1]:
-        raise UserError(
-            f"claims of several files have the same name: {', '.join(shared)}",
-            where=", ".join(f"{register.name}.yaml" for register in registers),
-            action="rename your own; those of config/claims.yaml are registered",
-        )
+        problem = f"claims of several files have the same name: {', '.join(shared)}"
+        where = ", ".join(f"{register.name}.yaml" for register in registers)
+        action = "rename your own; those of config/claims.yaml are registered"
+        raise UserError(problem, where=where, action=action)
 
 
 def short_of(register: Register, plan: Design, blocks: Mapping[str, int]) -> dict[str, int]:
@@ -113,19 +110,13 @@ def refuse_short_plans(
         if (plan_name(plan), plan_digest(path)) in known:
             continue
         held = Counter(case for block in plan.blocks for case in {run.case for run in block.runs})
-        short = {
-            claim: needed
-            for register in registers
-            for claim, needed in short_of(register, plan, held).items()
-        }
+        short = ChainMap(*(short_of(register, plan, held) for register in reversed(registers)))
         if short:
             told = ", ".join(f"{claim} takes {needed} blocks" for claim, needed in short.items())
-            raise UserError(
-                f"the plan of {plan.campaign} cannot decide what it measures: {told}",
-                where=str(path),
-                allowed=f"its cases are held by {listed(sorted(set(held.values())))}",
-                action="raise `blocks` of the scale, or let the claim ask for a smaller share",
-            )
+            problem = f"the plan of {plan.campaign} cannot decide what it measures: {told}"
+            allowed = f"its cases are held by {listed(sorted(set(held.values())))}"
+            action = "raise `blocks` of the scale, or let the claim ask for a smaller share"
+            raise UserError(problem, where=str(path), allowed=allowed, action=action)
 
 
 def wanted(registers: Sequence[Register], plans: Sequence[Path]) -> list[tuple[str, str]]:
@@ -160,12 +151,10 @@ def refuse_another_plan(path: Path, registered: Sequence[Registration]) -> None:
     what = plan_name(read_plan(path))
     known = {row.sha256 for row in registered if row.what == what}
     if known and plan_digest(path) not in known:
-        raise UserError(
-            "this plan is none of those that were registered for its campaign: its margins, its"
-            " pair or what else it says of the data was changed",
-            where=str(path),
-            action="restore it with git; of a new plan, register it before its data",
-        )
+        problem = "this plan is none of those that were registered for its campaign: its margins,"
+        problem += " its pair or what else it says of the data was changed"
+        action = "restore it with git; of a new plan, register it before its data"
+        raise UserError(problem, where=str(path), action=action)
 
 
 def append(path: Path, rows: Sequence[Registration]) -> None:

@@ -84,11 +84,7 @@ def judge(
     """
     ended = _adjusted([judged(claim, datasets) for claim in register.claims])
     first, code = datasets[0].dataset, code_of("claims")
-    judgement = {
-        "register": register.name,
-        "judged": name or first.name,
-        "scale": first.kind.label,
-    }
+    judgement = {"register": register.name, "judged": name or first.name, "scale": first.kind.label}
     verdicts, evidence = [], []
     for position, one in enumerate(ended, start=1):
         stamp = _stamp(one, datasets, registrations, code)
@@ -167,18 +163,13 @@ def _stamp(
     given = [data.dataset for data in datasets]
     rests_on = [dataset for dataset in given if dataset.name in one.datasets] or given
     plans = " ".join(sorted({dataset.plan_sha256 for dataset in rests_on}))
-    claim = (one.claim.id, one.claim.sha256)
-    states = [
-        registration.status(registrations, claim, (registration.plan_name(d.plan), d.plan_sha256),
-                            d.first_run)
-        for d in rests_on
-    ]  # fmt: skip
-    together = f"{one.claim.sha256}\n{plans}\n{code}\n"
-    return {
-        "registration": max(states, key=registration.STATES.index),
-        "fingerprint": hashlib.sha256(together.encode()).hexdigest(),
-        "plan_sha256": plans,
-    }
+    claim, states = (one.claim.id, one.claim.sha256), []
+    for each in rests_on:
+        plan = registration.plan_name(each.plan), each.plan_sha256
+        states.append(registration.status(registrations, claim, plan, each.first_run))
+    digest = hashlib.sha256(f"{one.claim.sha256}\n{plans}\n{code}\n".encode()).hexdigest()
+    latest = max(states, key=registration.STATES.index)
+    return {"registration": latest, "fingerprint": digest, "plan_sha256": plans}
 
 
 def load_expected(path: Path) -> dict[tuple[str, str], str]:
@@ -204,10 +195,9 @@ def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -
     wanted = {claim: ended for (name, claim), ended in expected.items() if name == dataset}
     action = "if the new verdicts are right, keep them with `snakemake claims_accept`"
     if not wanted:
+        problem = f"no verdicts are expected of {dataset}"
         known = ", ".join(dict.fromkeys(name for name, _ in expected))
-        raise UserError(
-            f"no verdicts are expected of {dataset}", where=where, allowed=known, action=action
-        )
+        raise UserError(problem, where=where, allowed=known, action=action)
     rows = verdicts.set_index("claim")
     lines = []
     for claim in dict.fromkeys([*wanted, *rows.index]):

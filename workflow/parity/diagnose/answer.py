@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from jinja2 import Environment, StrictUndefined
 
 from parity.analysis import outcomes, tables
 from parity.analysis.analysis import analyse
@@ -99,74 +100,30 @@ def answer_of(
     rungs: Sequence[Rung], control: Decision, steps: Sequence[Step], margin: float
 ) -> str:
     """The answer, the table, and what is not in it."""
-    causes = [] if control.as_control == outcomes.DIFFERENT else causes_of(rungs)
-    lines = textwrap.wrap(_first(rungs, causes, control, f"±{100 * margin:g} %"), WIDTH)
-    lines += ["", *_table(rungs, causes, steps)]
-    lines += ["", *_wrapped(f"A/A pair: native-b over native-a {_interval(control)}")]
-    if left_out := [step for step in steps if step.obstacle]:
-        lines += ["", "Differs as well, and was not made here, so it belongs to the last row:"]
-        for title, native, container, _, obstacle, *_ in left_out:
-            lines += _wrapped(f"- {title}: {native} → {container} ({obstacle})")
-    return "\n".join(lines) + "\n"
-
-
-def _first(rungs: Sequence[Rung], causes: list[str], control: Decision, percent: str) -> str:
-    *steps, last = rungs
-    ratio = _interval(last.ratio)
-    if control.as_control == outcomes.DIFFERENT:
-        return f"No answer: the native program differs from itself, {_interval(control)}."
-    if not last.fails and last.ratio.outcome == outcomes.EQUIVALENT:
-        return f"No difference within {percent}, so there is no cause: {ratio}."
-    if not last.fails and last.ratio.outcome != outcomes.DIFFERENT:
-        why = f", {last.ratio.reason}" if last.ratio.reason else ""
-        return (
-            f"Undecided at {percent}, so no cause is named: {ratio}{why}. Give it more --minutes."
-        )
-    cost = "It fails in the container" if last.fails else f"The container costs {ratio}"
-    if not causes:
-        return f"{cost}, and no single step changes it beyond {percent}."
-    first, *others = causes
-    text = f"Cause: {first}. {cost}"
-    if last.fails:
-        words = next(rung.fails for rung in rungs if rung.title == first)
-        text += f"; from this step on: {words}"
-    if others:
-        text += f". Beside it: {', '.join(others)}"
-    reached = [rung.ratio.estimate for rung in steps if not rung.fails]
-    if first != CONTAINER and reached and not last.fails:
+    differs, last = control.as_control == outcomes.DIFFERENT, rungs[-1]
+    causes = [] if differs else causes_of(rungs)
+    reached = [rung.ratio.estimate for rung in rungs[:-1] if not rung.fails]
+    share = None
+    if causes and causes[0] != CONTAINER and reached and not last.fails:
         share = math.log(reached[-1]) / math.log(last.ratio.estimate)
-        text += f". The steps reach {100 * share:.0f} % of its logarithm"
-    return f"{text}."
-
-
-def _table(rungs: Sequence[Rung], causes: Sequence[str], steps: Sequence[Step]) -> Iterator[str]:
-    """A row for each step: its ratio to native, and to the step before, with 95 % intervals."""
-    sides = {step.title: (step.native, step.container) for step in steps}
-    yield f"{'step':<24} {'over native':<20} {'over the step before':<21} {'n':>3}"
-    for rung in rungs:
-        ratio, increment = _interval(rung.ratio), _interval(rung.increment)
-        if rung.fails:
-            ratio, increment = "fails", ""
-        mark, title = "  ←" if rung.title in causes else "", rung.title
-        if len(title) > 24:
-            yield from _wrapped(title)
-            title = ""
-        yield f"{title:<24} {ratio:<20} {increment:<21} {rung.ratio.blocks:>3}{mark}"
-        if rung.fails:
-            yield from _wrapped(rung.fails, "    ")
-        if rung.title in sides:
-            yield from _wrapped(" → ".join(sides[rung.title]), "    ")
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"interval": _interval, "wrapped": _wrapped}
+    source = Path(__file__).with_name("answer.txt.j2").read_text(encoding="utf-8")
+    text: str = environment.from_string(source).render(
+        rungs=rungs, causes=causes, control=control, differs=differs, steps=steps, share=share,
+        percent=f"±{100 * margin:g} %", fails={rung.title: rung.fails for rung in rungs},
+    )  # fmt: skip
+    return text
 
 
 def _interval(decision: Decision) -> str:
-    value, low, high = (_number(value) for value in (decision.estimate, *decision.interval95))
+    # Five characters each, as long as there are no more than three before the point.
+    value, low, high = (
+        f"{value:.{3 if value < 10 else 2 if value < 100 else 1}f}"
+        for value in (decision.estimate, *decision.interval95)
+    )
     return f"{value} [{low}, {high}]"
 
 
-def _number(value: float) -> str:
-    """Five characters, as long as there are no more than three before the point."""
-    return f"{value:.{3 if value < 10 else 2 if value < 100 else 1}f}"
-
-
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+def _wrapped(text: str, indent: str = "", further: str = "  ") -> str:
+    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent + further)

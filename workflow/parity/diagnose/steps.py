@@ -154,8 +154,9 @@ def _of_process(
     memory = "memory.limit_in_bytes" if version == 1 else "memory.max"
     sizes = native.memory_limit, container.memory_limit
     most = native.most_processes, container.most_processes
+    quotas = (f"{it[0]} of {it[1]} us" if it else _NONE for it in (ours, theirs))
     for title, (least, asked), told, words in (
-        ("CPU quota", shares, map(_quota, (ours, theirs)), quota),
+        ("CPU quota", shares, quotas, quota),
         ("memory limit", sizes, map(_size, sizes), [f"{memory}={sizes[1]}"]),
         ("limit of processes", most, (str(it or _NONE) for it in most), [f"pids.max={most[1]}"]),
     ):
@@ -227,12 +228,10 @@ def _of_kernel(native: Surroundings, container: Surroundings, folder: Path) -> I
             change = {"namespaces": tuple(have)}
             theirs = f"its own ({', '.join(kinds)})"
             yield Step(title, "the host's", theirs, change, "needs root" * cannot)
+    own_bits, its_bits = native.capabilities, container.capabilities
     lost, more = (
         [name for bit, name in enumerate(_CAPABILITIES) if bits >> bit & 1]
-        for bits in (
-            native.capabilities & ~container.capabilities,
-            container.capabilities & ~native.capabilities,
-        )
+        for bits in (own_bits & ~its_bits, its_bits & ~own_bits)
     )
     if lost or more:
         obstacle = "those of its user namespace" if "user" in own else "it has more" if more else ""
@@ -297,13 +296,8 @@ def _of_root(native: Surroundings, container: Surroundings, folder: Path) -> Ite
     obstacle = "" if os.geteuid() == 0 else "needs root"
     if not obstacle and not (folder / FILES).exists():
         obstacle = "too large to be copied, or not for us to read"
-    change = {
-        "root": "directory",
-        "binds": container.mounts,
-        "inside": container.folder,
-        "libraries": "",
-        "program": "",
-    }
+    change = {"root": "directory", "binds": container.mounts, "inside": container.folder}
+    change |= {"libraries": "", "program": ""}
     secrets = {}
     if container.preloaded:
         # Its files are where they were, and copies of them are not there.
@@ -325,10 +319,6 @@ def _of_root(native: Surroundings, container: Surroundings, folder: Path) -> Ite
         done = subprocess.run(words, capture_output=True, check=False)
         obstacle = "mksquashfs fails" if done.returncode else ""
     yield Step("root file system", native.root, container.root, {"root": way}, obstacle)
-
-
-def _quota(quota: tuple[int, int] | None) -> str:
-    return f"{quota[0]} of {quota[1]} us" if quota else _NONE
 
 
 def _size(size: int) -> str:

@@ -90,37 +90,26 @@ def study_of(
         commands[PROGRAM]["metrics"] = [metric]
     else:
         commands[START] = _command(TRUE, starts)
+    margins = {PROGRAM: margin, START: None}
     return {
-        "study": "diagnosis",
-        "title": "At which difference of its surroundings a cost appears",
-        "reproduces": "none",
-        "seed": zlib.crc32("\0".join(lines[0].words).encode()),
-        "reference": NATIVE[0],
-        "aa_pair": list(NATIVE),
-        "arms": arms,
+        "study": "diagnosis", "title": "At which difference of its surroundings a cost appears",
+        "reproduces": "none", "seed": zlib.crc32("\0".join(lines[0].words).encode()),
+        "reference": NATIVE[0], "aa_pair": list(NATIVE), "arms": arms,
         "benchmarks": {
-            case: {
-                "margin_percent": margin if case == PROGRAM else None,
-                "timeout_seconds": _LONGEST_SECONDS,
-                "command": command,
-            }
+            case: {"margin_percent": margins[case], "timeout_seconds": _LONGEST_SECONDS,
+                   "command": command}
             for case, command in commands.items()
         },
         "scales": {_SCALE: {"blocks": MOST_BLOCKS, "attempts": 1, "minutes": minutes}},
-    }
+    }  # fmt: skip
 
 
 def _command(program: str, lines: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, Any]:
-    return {
-        "title": Path(program).name[:60],
-        # Braces would be places that parameters fill.
-        "program": [program.replace("{", "{{").replace("}", "}}")],
-        "binaries": [program],
-        "as_given": {
-            arm: {"title": title[:60], "words": list(words)}
-            for arm, (title, words) in lines.items()
-        },
-    }
+    own = {arm: {"title": title[:60], "words": [*words]} for arm, (title, words) in lines.items()}
+    # Braces would be places that parameters fill.
+    escaped = program.replace("{", "{{").replace("}", "}}")
+    named = {"title": Path(program).name[:60], "program": [escaped], "binaries": [program]}
+    return {**named, "as_given": own}
 
 
 def fewest_blocks(steps: int) -> int:
@@ -150,13 +139,9 @@ def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
     for block in plan.blocks:
         if len(measured) >= fewest and is_time_over(plan, folder / _BLOCKS):
             break
-        place = folder / _BLOCKS / block.name
-        with (
-            (folder / "log").open("a", encoding="utf-8") as log,
-            # What it waits for is told beside the answer, and each run in the log.
-            redirect_stdout(sys.stderr),
-            redirect_stderr(log),
-        ):
+        place, log = folder / _BLOCKS / block.name, folder / "log"
+        # What it waits for is told beside the answer, and each run in the log.
+        with log.open("a") as of_runs, redirect_stdout(sys.stderr), redirect_stderr(of_runs):
             session = run_block(plan, block.name, {}, {}, _HERE, place, checked=session)
         measured.append(place)
         busy += [answer.state.busy_fraction for answer in session.answers] if session else []
@@ -221,11 +206,9 @@ def without_starts(dataset: Dataset) -> Dataset:
     seconds = program["value"] - program["arm"].map(lambda arm: starts.get(arm, 0.0)).astype(float)
     if (seconds <= 0).any():
         arm = str(program["arm"][seconds <= 0].iloc[0])
-        raise UserError(
-            f"the program takes no longer than its start, {starts[arm]:.2f} s",
-            where=dataset.plan.arm_titles[arm],
-            action="let it compute longer, or tell its own time by --pattern",
-        )
+        problem = f"the program takes no longer than its start, {starts[arm]:.2f} s"
+        action = "let it compute longer, or tell its own time by --pattern"
+        raise UserError(problem, where=dataset.plan.arm_titles[arm], action=action)
     changed = metrics.copy()
     changed.loc[program.index, "value"] = seconds
     return dataclasses.replace(dataset, metrics=changed)

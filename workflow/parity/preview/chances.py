@@ -11,9 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 
-from jinja2 import StrictUndefined, Template
 from scipy import stats
 
 from parity.analysis.estimate import Interval
@@ -25,7 +23,7 @@ from parity.claims.rules import rules
 from parity.core.wording import span
 from parity.preview.proof import Proof, Takes, arms_of
 from parity.preview.simulated import ASSUMED, ENOUGH_BLOCKS, Key, Noise, Simulated, Simulator
-from parity.preview.terminal import aligned, folded, percent
+from parity.preview.terminal import aligned, said
 
 HOLDS = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
 # Draws end when a claim held so often, or after so many.
@@ -103,7 +101,12 @@ def chances(claims: Iterable[Claim], simulator: Simulator) -> list[Chance]:
     """The chance of each claim of which the plan can decide a part, if its rules compare arms."""
     found = []
     for claim in claims:
-        keys = _keys(claim, simulator)
+        # The cases and metrics of the plan that it may look at.
+        asked = {(test.cells.benchmark, test.cells.metric) for test in claim.tests}
+        there = (
+            (case, of.metric) for case in simulator.plan.cases for of in case.definition.metrics
+        )
+        keys = [(case.name, of) for case, of in there if (case.benchmark, of) in asked]
         if not keys or not all(rules()[test.rule].compares for test in claim.tests):
             continue
         first = simulator.draw(keys, 0)
@@ -114,17 +117,6 @@ def chances(claims: Iterable[Claim], simulator: Simulator) -> list[Chance]:
             of_tests = f"{len(tests)} of {len(claim.tests)}"
             found.append(_chance(replace(claim, tests=tests), of_tests, keys, simulator))
     return found
-
-
-def _keys(claim: Claim, simulator: Simulator) -> list[Key]:
-    """The cases and metrics of a plan that a claim may look at."""
-    asked = {(test.cells.benchmark, test.cells.metric) for test in claim.tests}
-    return [
-        (case.name, metric.metric)
-        for case in simulator.plan.cases
-        for metric in case.definition.metrics
-        if (case.benchmark, metric.metric) in asked
-    ]
 
 
 def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulator) -> Chance:
@@ -147,31 +139,22 @@ def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulat
             waiting.insert(0, failed)
             failed_in[id(failed)] += 1
     weakest = max(waiting, key=lambda part: failed_in[id(part)])
-    fails = weakest.tests[0]
-    searched = not passes and MARGIN not in fails.options
+    fails, is_beyond = weakest.tests[0], False
+    if not passes and MARGIN not in fails.options:
+        # Whether it holds in none of a few draws of as many blocks as are feasible.
+        there = (cell for test in weakest.tests for cell in _scope(test, weakest, first).cells)
+        cases = {cell.case for cell in there}
+        larger = simulator.enlarged(cases, FEASIBLE_BLOCKS)
+        wanted = [key for key in keys if key[0] in cases]
+        more = (larger.draw(wanted, number) for number in range(FEW_DRAWS))
+        is_beyond = not any(judged(weakest, [data]).verdict in HOLDS for data in more)
     return Chance(
-        claim=claim,
-        of_tests=of_tests,
+        claim=claim, of_tests=of_tests, planned=min(cell.blocks for cell in cells),
         sameness=all(rule.proves_sameness and not rule.one_sided for rule in asked),
-        planned=min(cell.blocks for cell in cells),
-        comparisons=len(cells),
-        passes=passes,
-        draws=draws,
-        verdict=verdict,
+        comparisons=len(cells), passes=passes, draws=draws, verdict=verdict, beyond=is_beyond,
         weakest=f"{fails.rule} of {fails.cells.benchmark} {fails.cells.metric}" * (passes < draws),
-        beyond=searched and _is_beyond(weakest, keys, first, simulator),
         reach=_reach(claim, first, simulator),
-    )
-
-
-def _is_beyond(part: Claim, keys: Sequence[Key], first: Simulated, simulator: Simulator) -> bool:
-    """Whether a part of a claim holds in none of a few draws of as many blocks as are feasible."""
-    scopes = [_scope(test, part, first) for test in part.tests]
-    cases = {cell.case for scope in scopes for cell in scope.cells}
-    larger = simulator.enlarged(cases, FEASIBLE_BLOCKS)
-    wanted = [key for key in keys if key[0] in cases]
-    draws = (larger.draw(wanted, number) for number in range(FEW_DRAWS))
-    return not any(judged(part, [data]).verdict in HOLDS for data in draws)
+    )  # fmt: skip
 
 
 def _scope(test: Test, claim: Claim, data: Simulated) -> Scope:
@@ -226,7 +209,6 @@ def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
 
 HEAD = ("claim", "tests", "cells", "holds", "95 %", "blocks", "time")
 SHORT_HEAD = HEAD[:5]
-TEMPLATE = Path(__file__).with_name("chances.txt.j2")
 
 
 def chance_lines(found: Sequence[Chance], known: Mapping[Key, Noise], takes: Takes) -> list[str]:
@@ -244,44 +226,26 @@ def chance_lines(found: Sequence[Chance], known: Mapping[Key, Noise], takes: Tak
     for noise in known.values():
         fewest[noise.dataset] = min(noise.blocks, fewest.get(noise.dataset, noise.blocks))
     fewest.pop("", None)
-    template = Template(
-        TEMPLATE.read_text(encoding="utf-8"), undefined=StrictUndefined, trim_blocks=True
-    )
-    text: str = template.render(
-        planned=span([one.planned for one in found]),
-        head=head,
-        alike=list(zip(alike, rows, strict=True)),
+    return said(
+        "chances.txt.j2", planned=span([one.planned for one in found]), head=head,
+        alike=list(zip(alike, rows, strict=True)), fewest=fewest, enough=ENOUGH_BLOCKS,
         differing=aligned([SHORT_HEAD, *map(_row, differing)]) if differing else [],
-        fewest=fewest,
-        enough=ENOUGH_BLOCKS,
         assumed=[" ".join(key) for key, noise in known.items() if not noise.dataset],
-        assumed_scatter=ASSUMED,
-        feasible=f"{FEASIBLE_BLOCKS:,}",
-        percent=percent,
-        fold=lambda text, start="  ": "\n".join(folded(text, start)),
-    )
-    return text.splitlines()
+        assumed_scatter=ASSUMED, feasible=f"{FEASIBLE_BLOCKS:,}",
+    )  # fmt: skip
 
 
 def _row(one: Chance) -> tuple[str, ...]:
-    low, high = one.interval95
-    return (
-        one.claim.id,
-        one.of_tests,
-        str(one.comparisons),
-        f"{_share(one.share)} %",
-        f"{_share(low)} to {_share(high)} %",
+    # Shares in per cent: whole ones, and tenths below one.
+    share, low, high = (
+        f"{100 * each:.0f}" if each >= 0.0095 or each == 0 else f"{100 * each:.1f}"
+        for each in (one.share, *one.interval95)
     )
+    return one.claim.id, one.of_tests, f"{one.comparisons}", f"{share} %", f"{low} to {high} %"
 
 
 def _needed(one: Chance, takes: Takes) -> tuple[str, str]:
-    """Blocks and time for the most demanding cell."""
     if one.reach is None:
         return "–", "–"
     (case, _), blocks = one.reach.key, one.reach.blocks
     return ("none", "–") if blocks is None else (str(blocks), takes(case, blocks))
-
-
-def _share(share: float) -> str:
-    """A share in per cent: whole ones, and tenths below one."""
-    return f"{100 * share:.0f}" if share >= 0.0095 or share == 0 else f"{100 * share:.1f}"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import StrictUndefined, Template
 
 from parity.core.documents import canonical
 from parity.measure.documents import BLOCK, BLOCK_FOLDERS, LIVE
@@ -18,13 +17,12 @@ from parity.plan.looks import batches_of, job_of
 from parity.plan.plan import Block, Case, Plan, cases_of
 from parity.plan.study import PILOT, Pilot, read_pilot
 from parity.plan.system import System, kind_of
-from parity.preview.terminal import duration, folded
+from parity.preview.terminal import duration, said
 from parity.runtimes import every_arm
 from parity.software.images import ImageRecord, read_images
 from parity.software.install import Probe, probes
 
 RUNS = Path("records/runs.parquet")
-TEMPLATE = Path(__file__).with_name("plan.txt.j2")
 # Blocks that are looked at to see how much a run leaves on disk.
 BLOCKS_WEIGHED = 5
 
@@ -82,14 +80,12 @@ def surroundings_of(
     """
     names = [block.name for block in plan.blocks]
     return Surroundings(
-        system=system,
-        jobs=jobs,
-        before=known_before(plan, archive),
+        system, jobs, known_before(plan, archive),
         done={name for name in names if BLOCK.is_in(BLOCK_FOLDERS / name)},
         run_bytes=bytes_of_a_run(BLOCK_FOLDERS, plan.campaign),
         images=read_images(images) if images.exists() else None,
         probes=probes(plan.arms, plan.definitions, plan.provider),
-    )
+    )  # fmt: skip
 
 
 def known_before(plan: Plan, archive: Path) -> dict[str, MeasuredBefore]:
@@ -186,24 +182,13 @@ def shortest_wall(seconds: Sequence[float], at_once: int) -> float:
 def plan_lines(plan: Plan, here: Surroundings) -> list[str]:
     """The plan in a few lines: size, order, margins, cost, what is not tested."""
     known = [expected_seconds(block, here.before) for block in plan.blocks]
-    template = Template(
-        TEMPLATE.read_text(encoding="utf-8"), undefined=StrictUndefined, trim_blocks=True
-    )
-    text: str = template.render(
-        plan=plan,
-        here=here,
-        runs=sum(len(block.runs) for block in plan.blocks),
-        seconds=_all_of(known),
-        is_exact=all(before.same for before in here.before.values()),
+    images = None if here.images is None else [image.bytes or 0 for image in here.images.values()]
+    return said(
+        "plan.txt.j2", plan=plan, here=here, runs=sum(len(block.runs) for block in plan.blocks),
+        seconds=_all_of(known), is_exact=all(before.same for before in here.before.values()),
         jobs=_jobs(plan, here) if here.system.batch_system else None,
-        image_bytes=(
-            None if here.images is None else sum(image.bytes or 0 for image in here.images.values())
-        ),
-        gaps=not_tested(plan, here),
-        duration=duration,
-        fold=lambda text, start="  ": "\n".join(folded(text, start)),
-    )
-    return text.splitlines()
+        image_bytes=None if images is None else sum(images), gaps=not_tested(plan, here),
+    )  # fmt: skip
 
 
 def _jobs(plan: Plan, here: Surroundings) -> dict[str, Any]:
@@ -217,25 +202,22 @@ def _jobs(plan: Plan, here: Surroundings) -> dict[str, Any]:
     # Other parameters may be other problems altogether: they say nothing of node-hours.
     before = {case: takes for case, takes in here.before.items() if takes.same}
     expected = [_all_of([expected_seconds(block, before) for block in job.blocks]) for job in jobs]
-    timed = list(zip(jobs, expected, limits, strict=True))
-    by_nodes = []
+    timed, by_nodes = list(zip(jobs, expected, limits, strict=True)), []
     for nodes in sorted({job.nodes for job in jobs}):
-        (alone, limit), *others = [
-            (takes, most) for job, takes, most in timed if job.nodes == nodes
-        ]
-        longest = max([limit, *(most for _, most in others)])
-        by_nodes.append((nodes, 1 + len(others), alone, longest))
+        own = [(takes, most) for job, takes, most in timed if job.nodes == nodes]
+        by_nodes.append((nodes, len(own), own[0][0], max(most for _, most in own)))
     cases = {run.case for job in jobs for block in job.blocks for run in block.runs}
+    known = [takes or 0.0 for takes in expected]
+    hours, most_hours = (
+        sum(job.nodes * takes for job, takes in zip(jobs, of_each, strict=True)) / 3600
+        for of_each in (known, limits)
+    )
     return {
-        "count": len(jobs),
-        "by_nodes": by_nodes,
-        "cases": len(cases),
-        "unknown": len(cases - before.keys()),
-        "node_hours": sum(job.nodes * (takes or 0.0) for job, takes, _ in timed) / 3600,
-        "most_node_hours": sum(job.nodes * most for job, _, most in timed) / 3600,
-        "wall": shortest_wall([takes or 0.0 for takes in expected], here.at_once),
+        "count": len(jobs), "by_nodes": by_nodes, "cases": len(cases),
+        "unknown": len(cases - before.keys()), "node_hours": hours, "most_node_hours": most_hours,
+        "wall": shortest_wall(known, here.at_once),
         "most_wall": shortest_wall(limits, here.at_once),
-    }
+    }  # fmt: skip
 
 
 def _all_of(seconds: Sequence[float | None]) -> float | None:
@@ -256,13 +238,9 @@ def not_tested(plan: Plan, here: Surroundings) -> list[str]:
         image = (here.images or {}).get(every_arm()[name].image_format or "")
         if image and image.reason:
             gaps.append(f"{name}: its image could not be made: {image.reason}")
-    placed = [case.name for case in plan.cases if _needs_launcher(case)]
+    nodes = {case.name: case.parameters.get("nodes", 0) for case in plan.cases}
+    inside = {case.name for case in plan.cases if case.definition.starts_ranks_inside}
+    placed = [name for name, count in nodes.items() if count > (1 if name in inside else 0)]
     if placed and not here.system.launcher:
         gaps.append(f"{', '.join(placed)}: the system's file names no MPI launcher")
     return gaps
-
-
-def _needs_launcher(case: Case) -> bool:
-    """Whether a site without an MPI launcher cannot run a case."""
-    nodes = case.parameters.get("nodes", 0)
-    return nodes > 1 or (nodes == 1 and not case.definition.starts_ranks_inside)

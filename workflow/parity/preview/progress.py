@@ -60,14 +60,10 @@ def state_of(block: Block, folder: Path) -> BlockState:
     if kept is None:
         return state
     return replace(
-        state,
-        finished=BLOCK.is_in(folder),
-        ok=kept.ok,
-        failed=kept.failed,
-        not_started=kept.not_started,
-        seconds=kept.seconds,
+        state, finished=BLOCK.is_in(folder), ok=kept.ok, failed=kept.failed,
+        not_started=kept.not_started, seconds=kept.seconds,
         updated=datetime.fromisoformat(kept.updated),
-    )
+    )  # fmt: skip
 
 
 class KnownStates:
@@ -220,14 +216,12 @@ def _runs(blocks: Sequence[BlockState]) -> str:
     """Runs by what became of them, with reasons."""
     ok, planned = sum(block.ok for block in blocks), sum(block.runs for block in blocks)
     parts = [f"{ok} ok"]
-    for word, kind in (("failed", "failed"), ("not started", "not_started")):
-        reasons = Counter[str]()
-        for block in blocks:
-            for reason, count in getattr(block, kind).items():
-                reasons[reason] += count
-        if reasons or word == "failed":
+    for kind in ("failed", "not_started"):
+        reasons = sum((Counter(getattr(block, kind)) for block in blocks), Counter[str]())
+        if reasons or kind == "failed":
             why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-            parts.append(f"{reasons.total()} {word}{f' ({why})' if why else ''}")
+            told = f"{reasons.total()} {kind.replace('_', ' ')}"
+            parts.append(told + (f" ({why})" if why else ""))
     return f"{', '.join(parts)} of {planned} runs"
 
 

@@ -113,25 +113,18 @@ class Proof:
 
     def _bound(self, blocks: int, power: float) -> float:
         """The quantile of what draws of so many blocks could just have proven, a log."""
-        return float(np.quantile(self._bounds(blocks), power))
-
-    def _bounds(self, blocks: int) -> np.ndarray:
-        """What each draw could just have proven, as a log."""
         if blocks not in self._drawn:
-            random = np.random.default_rng([SEED, blocks])
-            first, second, *others = self._arms
-            of_draws = islice(cycle(others or [second]), DRAWS)
-            self._drawn[blocks] = np.array(
-                [self._proven((first, second, arm), blocks, random) for arm in of_draws]
-            )
-        return self._drawn[blocks]
-
-    def _proven(self, arms: Sequence[str], blocks: int, random: np.random.Generator) -> float:
-        drawn = self._noise.drawn(arms, blocks, random)
-        first, second, arm = (
-            np.log(drawn[name]) if self._noise.is_log else drawn[name] for name in arms
-        )
-        return max(_passed([second - first]), _passed([arm - first, arm - second]))
+            random, proven = np.random.default_rng([SEED, blocks]), []
+            pair, others = self._arms[:2], self._arms[2:]
+            for name in islice(cycle(others or pair[1:]), DRAWS):
+                drawn = self._noise.drawn((*pair, name), blocks, random)
+                first, second, arm = (
+                    np.log(drawn[each]) if self._noise.is_log else drawn[each]
+                    for each in (*pair, name)
+                )
+                proven.append(max(_passed([second - first]), _passed([arm - first, arm - second])))
+            self._drawn[blocks] = np.array(proven)
+        return float(np.quantile(self._drawn[blocks], power))
 
 
 def _passed(effects: Sequence[np.ndarray]) -> float:
@@ -183,11 +176,7 @@ class Need:
 
 def needs(plan: Plan, noises: Noises) -> list[Need]:
     """Each case and metric of the plan with a margin, in its order."""
-    wanted = {
-        (comparison.case, comparison.metric): comparison.margin
-        for comparison in plan.comparisons
-        if comparison.margin is not None
-    }
+    wanted = {(c.case, c.metric): c.margin for c in plan.comparisons if c.margin is not None}
     planned = Counter(case for block in plan.blocks for case in cases_of(block.runs))
     found = []
     for (case, metric), margin in wanted.items():
@@ -210,58 +199,35 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
         return ["Blocks needed: no comparison of this study has a margin"]
     powers = " / ".join(f"{100 * wanted:g}" for wanted in POWERS)
     head = f"Blocks to prove each margin, at {powers} % power, if arms truly cost the same"
-    metrics = Counter(need.case for need in needs)
-    named = {
-        f"{need.case} {need.metric}" if metrics[need.case] > 1 else need.case: need
-        for need in needs
-    }
-    rows = [
-        (name, f"±{percent(need.margin)} %", *_cells(need, takes)) for name, need in named.items()
-    ]
+    metrics, rows, planned = Counter(need.case for need in needs), [], []
+    by_dataset = defaultdict[str, list[Noise]](list)
+    for need in needs:
+        name = f"{need.case} {need.metric}" if metrics[need.case] > 1 else need.case
+        cells: tuple[str, ...] = ("no variance known: measure a pilot",)
+        if (noise := need.noise) and need.proof:
+            by_dataset[noise.dataset].append(noise)
+            cells = (f"no spread between blocks: {FEWEST_FOR_EQUIVALENCE} suffice",)
+            if need.spreads:
+                spread = f"{percent(noise.deviation)} ({percent(noise.widest)}) %"
+                blocks = " / ".join(map(str, need.blocks)), takes(need.case, need.blocks[-1])
+                cells = ("~" * (not noise.same) + spread, *blocks)
+                margins = [percent(need.proof.margin(need.planned, power)) for power in POWERS]
+                enough = need.planned >= FEWEST_FOR_EQUIVALENCE
+                proven = (
+                    f"±{' / '.join(margins)} %" if enough else f"needs {FEWEST_FOR_EQUIVALENCE}"
+                )
+                planned.append((name, str(need.planned), proven))
+        rows.append((name, f"±{percent(need.margin)} %", *cells))
     lines = [*folded(head, ""), *(f"  {line}" for line in aligned([HEAD, *rows]))]
-    planned = [
-        (name, str(need.planned), _provable(need.proof, need.planned))
-        for name, need in named.items()
-        if need.proof and need.spreads
-    ]
     if planned:
         lines += ["  What the planned blocks prove"]
         lines += [f"  {line}" for line in aligned([PLANNED_HEAD, *planned])]
-    known = [need.noise for need in needs if need.noise]
-    notes = [*(f"SD from {source}" for source in _sources(known)), *(NOTES if known else ())]
-    return lines + [line for note in notes for line in folded(note)]
-
-
-def _cells(need: Need, takes: Takes) -> tuple[str, ...]:
-    if need.noise is None:
-        return ("no variance known: measure a pilot",)
-    if not need.spreads:
-        return (f"no spread between blocks: {FEWEST_FOR_EQUIVALENCE} suffice",)
-    other = "" if need.noise.same else "~"
-    return (
-        f"{other}{percent(need.noise.deviation)} ({percent(need.noise.widest)}) %",
-        " / ".join(map(str, need.blocks)),
-        takes(need.case, need.blocks[-1]),
-    )
-
-
-def _provable(proof: Proof, blocks: int) -> str:
-    if blocks < FEWEST_FOR_EQUIVALENCE:
-        return f"needs {FEWEST_FOR_EQUIVALENCE}"
-    return f"±{' / '.join(percent(proof.margin(blocks, power)) for power in POWERS)} %"
-
-
-def _sources(known: Iterable[Noise]) -> list[str]:
-    """Each dataset once, with what it rests on."""
-    by_dataset = defaultdict(list)
-    for noise in known:
-        by_dataset[noise.dataset].append(noise)
-    return [
-        f"{dataset}, {min(noise.blocks for noise in those)} blocks, "
-        f"{max(noise.across - 1 for noise in those)} arms"
-        f"{'' if all(noise.same for noise in those) else '; ~ with other parameters'}"
-        for dataset, those in by_dataset.items()
-    ]
+    notes = []
+    for dataset, those in by_dataset.items():
+        blocks_of, arms = min(one.blocks for one in those), max(one.across - 1 for one in those)
+        other = "" if all(one.same for one in those) else "; ~ with other parameters"
+        notes.append(f"SD from {dataset}, {blocks_of} blocks, {arms} arms{other}")
+    return lines + [line for note in (*notes, *NOTES * bool(notes)) for line in folded(note)]
 
 
 # Beside its programs: the nodes are checked, and it is waited until they are idle.

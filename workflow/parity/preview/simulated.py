@@ -275,9 +275,9 @@ class Simulated(JudgingData):
             self.known[named] = super().cell(*named)
         return replace(self.known[named], engine=self.engine)
 
-    def not_run(self, case: str, arm: str) -> str:
-        """Nothing: whatever is planned is taken to run."""
-        return ""
+    def absence(self, case: str, arm: str) -> str:
+        """Nothing of a planned arm, which is taken to run."""
+        return "" if arm in self.plan.arms else super().absence(case, arm)
 
 
 class Simulator:

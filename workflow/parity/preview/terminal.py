@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import StrictUndefined, Template
 
 LETTERS = 80  # of a line, as in a terminal that nobody has made wider
+
+
+def said(template: str, **facts: Any) -> list[str]:
+    """The lines that a template beside this module says of some facts."""
+    source = Path(__file__).with_name(template).read_text(encoding="utf-8")
+    made = Template(source, undefined=StrictUndefined, trim_blocks=True)
+    words: dict[str, Any] = {"percent": percent, "duration": duration}
+    text: str = made.render(facts, **words, fold=lambda *text: "\n".join(folded(*text)))
+    return text.splitlines()
 
 
 def duration(seconds: float) -> str:

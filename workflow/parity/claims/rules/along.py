@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from parity.analysis.contrast import weighted_sum
 from parity.analysis.decision import (
@@ -21,10 +20,10 @@ from parity.analysis.estimate import ALPHA, typical
 from parity.analysis.methods import FALLING, RISING, page_trend, slopes_per_doubling
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
-from parity.claims.cells import PER_NODE, RANKS, Absent, Cell, Scope, Series, alike
+from parity.claims.cells import PER_NODE, RANKS, Cell, Scope, Series, alike
 from parity.claims.finding import Finding, about, too_few, untested, without_levels
 from parity.claims.rules import Options, Rule
-from parity.claims.rules.contrasts import Asked, Question, directed, ratios, row, same
+from parity.claims.rules.contrasts import MORE, Asked, Question, directed, ratios, row, same
 from parity.core.wording import RATIO, counted, interval, number
 
 LEVELS = 3
@@ -60,7 +59,7 @@ def series(scope: Scope, along: str) -> list[Series | Finding]:
     if scope.cells and not grouped:
         first = scope.cells[0]
         return [untested(first, f"no case of {first.benchmark} has a parameter {along}")]
-    whole, missing = list[Series](), dict[Absent, None]()
+    whole, missing = list[Series](), dict[Finding, None]()
     for group in grouped:
         levels = {cell.parameters[along] for cell in group}
         if len(levels) == len(group) >= LEVELS:
@@ -70,8 +69,8 @@ def series(scope: Scope, along: str) -> list[Series | Finding]:
         reason = f"several cases for one level of {along}"
         if len(levels) < LEVELS:
             reason = f"{counted(len(levels), 'level')} of {along}, {LEVELS} are needed"
-        missing[Absent(group[0].metric, group[0].arm, group[0].against, reason)] = None
-    return [*map(untested, missing), *whole]
+        missing[untested(group[0], reason)] = None
+    return [*missing, *whole]
 
 
 def slopes(options: Options, scope: Scope) -> Asked:
@@ -89,12 +88,10 @@ def slopes(options: Options, scope: Scope) -> Asked:
 def slopes_of(one: Series, control: bool = False) -> np.ndarray:
     """Slopes per doubling that are independent; none if a level has no log."""
     table = one.complete(control)
-    levels = [float(level) for level in table.columns]
-    table.columns = pd.Index(levels)
-    if min(levels) <= 0:
+    table.columns = table.columns.astype(float)
+    if min(map(float, table.columns)) <= 0:
         return np.array([])
-    per_block = slopes_per_doubling(table).tolist()
-    return one.independent(dict(zip(table.index, per_block, strict=True)))
+    return one.independent(dict(zip(table.index, slopes_per_doubling(table), strict=True)))
 
 
 def _trend(options: Options, scope: Scope) -> list[Finding]:
@@ -112,11 +109,9 @@ def _trend(options: Options, scope: Scope) -> list[Finding]:
         found.append(one if isinstance(one, Finding) else trend_of(one, expect))
         if isinstance(one, Series) and smallest is not None:
             most = one.cells[-1 if expect == RISING else 0]
+            asked = {"expect": MORE, "smallest_effect_percent": smallest}
             # What knows no looks is decided at the levels of one.
-            [asked] = ratios(options, replace(scope, cells=(most,)))
-            found.append(
-                asked if isinstance(asked, Finding) else directed(asked, True, smallest / 100)
-            )
+            found += row(ratios, directed)(asked, replace(scope, cells=(most,)))
     return found
 
 
@@ -138,15 +133,11 @@ def trend_of(one: Series, expect: str) -> Finding:
         p_of_pair = 2 * min(page_trend(of_pair, order) for order in (RISING, FALLING))
         differs = p_of_pair < ALPHA and len(of_pair) >= FEWEST_FOR_A_DIFFERENCE
         control = Decision(len(of_pair), outcome=DIFFERENT if differs else INCONCLUSIVE)
-    finding = about(
-        one.cells,
-        decide(own, None) if len(own) > 1 else Decision(len(table)),
-        control=control,
-        unit=RATIO if len(own) > 1 else "",
-        p_value=p,
-        p_against=against,
-        strain=p / ALPHA,
-    )
+    decision, unit = Decision(len(table)), ""
+    if len(own) > 1:
+        decision, unit = decide(own, None), RATIO
+    facts = {"unit": unit, "p_value": p, "p_against": against, "strain": p / ALPHA}
+    finding = about(one.cells, decision, control=control, **facts)
     verdict, by_ranks = (
         next((v for v, p in zip(EITHER_WAY, both, strict=True) if p < ALPHA), terms.INCONCLUSIVE)
         for both in (by_slope, ranks)
@@ -164,18 +155,14 @@ def _interaction(options: Options, scope: Scope) -> list[Finding]:
     sign beyond the smallest one that counts, as in `direction`.
     """
     margin, smallest = options["margin_percent"] / 100, options["smallest_effect_percent"] / 100
-    found = []
-    for interaction, effect in zip(
-        crossed(options, scope, INTERACTION), crossed(options, scope, MAIN), strict=True
-    ):
+    both, found = (crossed(options, scope, weights) for weights in (INTERACTION, MAIN)), []
+    for interaction, effect in zip(*both, strict=True):
         if isinstance(interaction, Finding) or isinstance(effect, Finding):
             found += [each for each in (interaction, effect) if isinstance(each, Finding)]
             continue
         of_factor = directed(effect, options["expect"] == SECOND, smallest)
-        found += [
-            same(interaction, margin),
-            replace(of_factor, metric=f"{of_factor.metric} (factor)"),
-        ]
+        of_factor = replace(of_factor, metric=f"{of_factor.metric} (factor)")
+        found += [same(interaction, margin), of_factor]
     return list(dict.fromkeys(found))
 
 
@@ -258,24 +245,16 @@ def _ranked(cells: Sequence[Cell], along: str, place: Mapping[str, int], minimum
     ours = float(tau(table.mean(axis=0), places))
     against = p_other_order(table, places, minimum)
     verdict = _order_shown(reached, against)
-    finding = about(
-        ranked.cells,
-        Decision(len(table), ours, (low95, high95), (low90, high90), minimum),
-        unit="tau",
-        control=_order_of_pair(ranked, places, minimum, verdict),
-        p_against=against,
-        strain=(1 - reached) / 0.05,
-    )
+    decision = Decision(len(table), ours, (low95, high95), (low90, high90), minimum)
+    control, strain = _order_of_pair(ranked, places, minimum, verdict), (1 - reached) / 0.05
+    facts: dict[str, Any] = {"unit": "tau", "p_against": against, "strain": strain}
+    finding = about(ranked.cells, decision, control=control, **facts)
     reason = f"tau {number(ours)} {interval(low95, high95)}: {WORDS[verdict]}"
     return finding.agreed(verdict, _order_shown(other, against), reason)
 
 
 def _order_shown(reached: float, against: float) -> str:
-    """The verdict if this share of resampled studies reach the tau that was asked for.
-
-    Args:
-        against: p of another order.
-    """
+    """The verdict by the share of resampled studies that reach the tau, and p of another order."""
     if reached >= 0.95:
         return terms.SUPPORTED
     return terms.CONTRADICTED if max(reached, against) <= 0.05 else terms.INCONCLUSIVE

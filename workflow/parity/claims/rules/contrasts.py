@@ -123,15 +123,13 @@ def pooled(options: Options, scope: Scope) -> Asked:
     in_order = sorted(() if scope.absent else scope.cells, key=lambda cell: cell.case)
     for _, group in groupby(in_order, key=lambda cell: cell.case):
         cells = tuple(group)
-        own, of_pair = (_mean_effects(cells, control) for control in (False, True))
+        means = (
+            weighted_sum((1 / len(cells), cell.evidence(False, control).by_block) for cell in cells)
+            for control in (False, True)
+        )
+        own, of_pair = (sample(each, cells[0].engine.dataset.places).effects for each in means)
         whole = Question(cells, own, of_pair, _unit(cells[0]))
         yield whole if len(own) > 1 else too_few(cells, len(own))
-
-
-def _mean_effects(cells: tuple[Cell, ...], control: bool) -> np.ndarray:
-    """Independent means over cells of the differences within blocks."""
-    each = [(1 / len(cells), cell.evidence(False, control).by_block) for cell in cells]
-    return sample(weighted_sum(each), cells[0].engine.dataset.places).effects
 
 
 def every_pair(options: Options, scope: Scope) -> Asked:
@@ -179,23 +177,14 @@ def same(asked: Question, margin: float) -> Finding:
     outside.
     """
     decision, unit = asked.decide(margin), asked.unit
-    p_against = typical(asked.effects).p_outside(asked.bound(margin))
-    finding = asked.finding(
-        decision,
-        margin,
-        p_value=decision.p_equivalence,
-        p_against=asked.levels[0].adjusted_both_ways(p_against),
-        strain=decision.smallest_margin / margin,
-    )
-    return concluded(
-        finding,
-        SAME_WORDS,
-        what=asked.what,
-        inner=wording.interval(*decision.interval90, unit),
-        outer=wording.interval(*decision.interval95, unit),
-        limit=wording.margin(margin, unit),
-        needed=wording.margin(finding.needed, unit),
-    )
+    p = typical(asked.effects).p_outside(asked.bound(margin))
+    p_values = {"p_value": decision.p_equivalence,
+                "p_against": asked.levels[0].adjusted_both_ways(p)}  # fmt: skip
+    finding = asked.finding(decision, margin, strain=decision.smallest_margin / margin, **p_values)
+    inner, outer = (wording.interval(*i, unit) for i in (decision.interval90, decision.interval95))
+    limit, needed = (wording.margin(size, unit) for size in (margin, finding.needed))
+    values = {"inner": inner, "outer": outer, "limit": limit, "needed": needed}
+    return concluded(finding, SAME_WORDS, what=asked.what, **values)
 
 
 def below(asked: Question, margin: float) -> Finding:
@@ -209,29 +198,18 @@ def below(asked: Question, margin: float) -> Finding:
     inner = decision.interval90
     outcome = outcome_of(inner, inner, (-math.inf, most))
     few = decision.reason if decision.reason == FEW else ""
-    decision = replace(
-        decision, outcome=outcome, region=outcome, reason=few, smallest_margin=inner[1] - nothing
-    )
+    added = inner[1] - nothing
+    decision = replace(decision, outcome=outcome, region=outcome, reason=few, smallest_margin=added)
     if outcome == outcomes.EQUIVALENT:
         decision = decision.without_claim(_left_open(decision, most))
-    centre, bound = typical(asked.effects), asked.bound(margin)
-    finding = asked.finding(
-        decision,
-        margin,
-        p_value=asked.levels[0].adjusted(centre.p_below(bound)),
-        p_against=asked.levels[0].adjusted(centre.p_above(bound)),
-        strain=(inner[1] - nothing) / margin,
-    )
+    centre, bound, adjusted = typical(asked.effects), asked.bound(margin), asked.levels[0].adjusted
+    p, against = adjusted(centre.p_below(bound)), adjusted(centre.p_above(bound))
+    strain = added / margin
+    finding = asked.finding(decision, margin, p_value=p, p_against=against, strain=strain)
     unit = "" if asked.is_ratio else f" {asked.unit}"
-    return concluded(
-        finding,
-        BELOW_WORDS,
-        what=asked.what,
-        low=f"{wording.number(inner[0])}{unit}",
-        high=f"{wording.number(inner[1])}{unit}",
-        stands=wording.stands(*inner, most, asked.unit),
-        most=f"{most:g}{unit}",
-    )
+    low, high = (f"{wording.number(end)}{unit}" for end in inner)
+    values = {"low": low, "high": high, "stands": wording.stands(*inner, most, asked.unit)}
+    return concluded(finding, BELOW_WORDS, what=asked.what, most=f"{most:g}{unit}", **values)
 
 
 def _left_open(decision: Decision, most: float, up: bool = True) -> str:
@@ -314,19 +292,14 @@ def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way
     verdict, words = way(bounds(expected, own), bound)
     finding = asked.finding(
         # Its smallest margin is that of another question.
-        replace(decision, smallest_margin=math.nan),
-        size,
-        p_value=p,
-        p_against=own.adjusted(centre.p_below(bound)),
-        strain=p / ALPHA,
-        says_same=words in (NOTHING, TOO_LITTLE),
-    )
+        replace(decision, smallest_margin=math.nan), size, p_value=p, strain=p / ALPHA,
+        p_against=own.adjusted(centre.p_below(bound)), says_same=words in (NOTHING, TOO_LITTLE),
+    )  # fmt: skip
     both_ways = (asked.of_pair, -asked.of_pair) if asked.of_pair.shape[-1] > 1 else ()
     of_pair = [way(bounds(logs, at_pair), bound) for logs in both_ways]
     if not finding.says_same and (verdict, words) in of_pair:
         # The A/A pair shows the same: it gates as one that differs from itself.
-        control = replace(finding.control, region=outcomes.DIFFERENT)
-        finding = replace(finding, control=control)
+        finding = replace(finding, control=replace(finding.control, region=outcomes.DIFFERENT))
     spoiled = {NOTHING: decision.reason, TOO_LITTLE: _left_open(decision, 1 + size, more)}
     ends, name = decision.interval95, "ratio" if asked.is_ratio else "difference"
     if beyond:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from statistics import median
 from typing import Literal, NamedTuple
 
@@ -75,13 +75,8 @@ def _exists(options: Options, scope: Scope) -> list[Finding]:
         if not count.runs:
             found.append(too_few([cell], 0, runs_needed(limit)))
             continue
-        share = Decision(
-            blocks=count.runs,
-            estimate=count.those / count.runs,
-            interval95=count.bounds(0.95),
-            interval90=count.bounds(0.90),
-            margin=limit,
-        )
+        bounds = count.bounds(0.95), count.bounds(0.90)
+        share = Decision(count.runs, count.those / count.runs, *bounds, limit)
         p, p_against = count.p(limit, "greater"), count.p(limit, "less")
         finding = about(
             [cell], share, against="", unit="share of runs", control=control, p_value=p,
@@ -151,12 +146,8 @@ def _counts(options: Options, scope: Scope) -> list[Finding]:
         if runs < FEWEST_FOR_A_DIFFERENCE:
             found.append(too_few(cells, runs, FEWEST_FOR_A_DIFFERENCE))
             continue
-        pairs = [
-            (by_level[more], by_level[less])
-            for group, after in pairwise(groups)
-            for more in group
-            for less in after
-        ]
+        both = (each for group, after in pairwise(groups) for each in product(group, after))
+        pairs = [(by_level[more], by_level[less]) for more, less in both]
         least = min(_times(min(more), max(less)) for more, less in pairs)
         most = min(_times(max(more), min(less)) for more, less in pairs)
         told = ", ".join(f"{level} {median(by_level[level]):,.0f}" for level in named)

@@ -83,15 +83,12 @@ def _bounds(values: list[float], bound: float, levels: Levels) -> Decision:
         100 * methods.cv_bound(values, share)
         for share in (levels.other, levels.same, 1 - levels.same, 1 - levels.other)
     )
+    estimate = 100 * float(np.sqrt(np.expm1(np.log(values).var(ddof=1))))
+    outcome = outcome_of((low90, high90), (low90, high90), (-math.inf, bound))
     return Decision(
-        blocks=len(values),
-        estimate=100 * float(np.sqrt(np.expm1(np.log(values).var(ddof=1)))),
-        interval95=(low95, high95),
-        interval90=(low90, high90),
-        margin=bound,
-        smallest_margin=high90,
-        outcome=outcome_of((low90, high90), (low90, high90), (-math.inf, bound)),
-    )
+        len(values), estimate, (low95, high95), (low90, high90), bound, smallest_margin=high90,
+        outcome=outcome,
+    )  # fmt: skip
 
 
 def _deviations(cell: Cell, arm: str, against: str) -> np.ndarray | str:
@@ -124,15 +121,9 @@ def _ratio(
     wide, narrow = (
         methods.scatter_ratio(deviations, 1 - 2 * error) for error in (levels.other, levels.same)
     )
-    interval95 = (wide.low, wide.high)
-    return Decision(
-        blocks=deviations.shape[1],
-        estimate=wide.ratio,
-        interval95=interval95,
-        interval90=(narrow.low, narrow.high),
-        margin=margin,
-        outcome=outcome_of(interval95, interval95, within),
-    )
+    ends = ((wide.low, wide.high), (narrow.low, narrow.high))
+    outcome = outcome_of(ends[0], ends[0], within)
+    return Decision(deviations.shape[1], wide.ratio, *ends, margin, outcome=outcome)
 
 
 def _against_another(cell: Cell, factor: float | None) -> Finding:

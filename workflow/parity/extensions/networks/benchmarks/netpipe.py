@@ -70,8 +70,7 @@ def read_points(text: str, upper_bound: int) -> list[tuple[int, float]]:
     require_equal(str(len(lines)), len(sizes), "message sizes")
     points = []
     for line, size in zip(lines, sizes, strict=True):
-        words = _LINE.fullmatch(line)
-        if not words:
+        if not (words := _LINE.fullmatch(line)):
             raise Refused("unparsable", f"a line does not state size, rate and time: {line[:40]!r}")
         require_equal(words[1], size, "message size")
         rate, time = printed(words[2], "rate"), printed(words[3], "time")
@@ -108,12 +107,10 @@ class NetPipe(Benchmark):
         """Rank 0, which transmits and writes np.out, and rank 1, which answers."""
         ranks = parameters["ranks"]
         if ranks != 2:
-            raise UserError(
-                f"NetPIPE measures between 2 ranks, not {ranks}",
-                where="benchmarks.netpipe.allocations",
-                allowed="1x2 (within a node), 1x2/2 (containers on it) or 2x2 (between two nodes)",
-                action="correct it in the study",
-            )
+            problem, where = f"NetPIPE measures between 2 ranks, not {ranks}", "benchmarks.netpipe"
+            allowed = "1x2 (within a node), 1x2/2 (containers on it) or 2x2 (between two nodes)"
+            action = "correct it in the study"
+            raise UserError(problem, where=f"{where}.allocations", allowed=allowed, action=action)
         over_mpi, (tcp, mpi) = parameters["protocol"] == "mpi", self.binaries
         argv = _command(mpi if over_mpi else tcp, parameters, node)
         place = openmpi.in_one_world if over_mpi else placed
@@ -137,22 +134,14 @@ def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tu
     trials = ("-n", str(parameters["repetitions"])) if parameters["repetitions"] else ()
     if parameters["protocol"] == "mpi":
         return (program, *options, *trials)
-    receiver = _receiver(node, parameters["nodes"])
+    if len(node.hosts) < (nodes := parameters["nodes"]) > 1:
+        problem = f"the names of {nodes} nodes are needed, and {len(node.hosts)} are known"
+        where, action = "netpipe: hosts of the allocation", "run it as a job of the batch system"
+        raise UserError(problem, where=where, action=action)
+    # As rank 0 calls the host of rank 1; within a node no name service is asked.
+    receiver = "127.0.0.1" if nodes == 1 else node.hosts[1]
     shell = ("/bin/sh", "-c", _TRANSMIT_OR_RECEIVE, "netpipe", receiver, program)
     return (*shell, *options, *trials, "-P", str(parameters["port"]))
-
-
-def _receiver(node: NodeFacts, nodes: int) -> str:
-    """The host of rank 1, as rank 0 calls it; within a node no name service is asked."""
-    if nodes == 1:
-        return "127.0.0.1"
-    if len(node.hosts) < nodes:
-        raise UserError(
-            f"the names of {nodes} nodes are needed, and {len(node.hosts)} are known",
-            where="netpipe: hosts of the allocation",
-            action="run it as a job of the batch system",
-        )
-    return node.hosts[1]
 
 
 class BySpack(NetPipe):

@@ -82,11 +82,7 @@ def containers(order: Order, launch: Launch, net: NetworkState) -> Iterator[Cont
         private_folder(SHARED_MEMORY, mode=0o700)
     except UserError as error:
         raise NotStarted(error.what) from error
-    addresses = ",".join(place.address for place in net.places)
-    lines = {
-        place.name: [*place.words, *_line(order, launch, number, place, addresses)]
-        for number, place in enumerate(net.places)
-    }
+    lines = {place.name: _line(order, launch, place, net.places) for place in net.places}
     AGENT.write_text(agent_text(lines), encoding="utf-8")
     try:
         yield Containers(order, lines, net)
@@ -94,21 +90,20 @@ def containers(order: Order, launch: Launch, net: NetworkState) -> Iterator[Cont
         remove_own(SHARED_MEMORY)
 
 
-def _line(order: Order, launch: Launch, number: int, place: Place, addresses: str) -> list[str]:
+def _line(order: Order, launch: Launch, place: Place, places: Sequence[Place]) -> list[str]:
     """The words that start a container, and in it all but the command of its daemon."""
-    cpus = part_of(order.session.node.cpus, number, order.program.containers)
-    folder, shared = FOLDER / str(number), SHARED_MEMORY / str(number)
+    number = str(places.index(place))
+    cpus = part_of(order.session.node.cpus, int(number), order.program.containers)
+    folder, shared = FOLDER / number, SHARED_MEMORY / number
     folder.mkdir()
     shared.mkdir()
-    own = replace(
-        launch, name=launch.name.replace(RANK, str(number)), host=order.hosts[0], cpus=cpus
-    )
+    own = replace(launch, name=launch.name.replace(RANK, number), host=order.hosts[0], cpus=cpus)
     variables = program_environment(order.program)
     fixed = {key: variables[key] for key in ("HOME", "LC_ALL", "PATH")} | {
         "TMPDIR": folder,
         "PARITY_NODE": order.hosts[0],
         "PARITY_CONTAINER": place.name,
-        "PARITY_ADDRESSES": addresses.strip(","),
+        "PARITY_ADDRESSES": ",".join(each.address for each in places).strip(","),
         _BACKING: shared,
         _INTERFACE + ("exclude" if place.address else "include"): _LOOPBACK,
     }
@@ -118,7 +113,7 @@ def _line(order: Order, launch: Launch, number: int, place: Place, addresses: st
         *(f"{key}={value}" for key, value in fixed.items()),
         *("/bin/sh", "-c", DAEMON, "daemon", openmpi.release()),
     ]
-    return order.arm.command(own, words)
+    return [*place.words, *order.arm.command(own, words)]
 
 
 def agent_text(lines: Mapping[str, Sequence[str]]) -> str:
@@ -158,24 +153,18 @@ def networked_containers(attempt: Attempt) -> Iterator[None]:
                 attempt.line = inside.command
                 yield
             attempt.commands[:0] = map(list, inside.lines.values())
-            _judge(attempt)
+            stderr = (attempt.folder / "stderr").read_text(encoding="utf-8", errors="replace")
+            ranks = inner_command.rank_evidence(stderr)
+            if len(ranks) == program.ranks:
+                attempt.beside.append(containers_gate(order.arm, program, ranks))
+            if program.ranks > (cpus := len(order.session.node.cpus)):
+                attempt.evidence["oversubscribed"] = f"{program.ranks} ranks on {cpus} CPUs"
         else:
             alone, words = attempt.line, net.places[0].words
             attempt.line = lambda inner: [*words, *alone(inner)]
             yield
     attempt.beside += [net.gate] if net.gate else []
     attempt.evidence |= net.evidence
-
-
-def _judge(attempt: Attempt) -> None:
-    """Whether ranks are in the containers that they belong to; and whether they share CPUs."""
-    order, program = attempt.order, attempt.order.program
-    stderr = (attempt.folder / "stderr").read_text(encoding="utf-8", errors="replace")
-    ranks = inner_command.rank_evidence(stderr)
-    if len(ranks) == program.ranks:
-        attempt.beside.append(containers_gate(order.arm, program, ranks))
-    if program.ranks > (cpus := len(order.session.node.cpus)):
-        attempt.evidence["oversubscribed"] = f"{program.ranks} ranks on {cpus} CPUs"
 
 
 COMPANION = networked_containers

@@ -7,7 +7,6 @@ lost, while a sender's own queue would hold it back. Nothing is in the host's ow
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 from collections import Counter
@@ -24,6 +23,7 @@ from parity.extensions.network_namespace import (
     batch,
     end_left_networks,
     held_namespace,
+    told,
     without_ipv6,
 )
 from parity.extensions.networks.benchmarks.network import ERA_OF_RUIZ, Knobs
@@ -82,19 +82,19 @@ def proof(
     Raises:
         OSError, UserError: a place cannot be asked.
     """
-    told: dict[str, str] = {}
+    first: dict[str, str] = {}
     problems: list[str] = []
+    rate, queue = f"{knobs.rate_mbit * 125_000}", f"{knobs.queue_packets}"
+    queues = {"rate": rate, "queue": queue} if knobs.rate_mbit else {"rate": "", "queue": ""}
     for link in links:
         expected = expected_inside(link.address, kind, knobs)
         seen = link.namespace.inside(partial(read_inside, expected))
         problems += differences(link.address, expected, seen)
-        told = told or {f"network.{name}": value for name, value in seen.items()}
-    if kind.kind == "veth":
-        for link in links:
-            expected = features(kind) | _queues(knobs)
-            seen = hub.inside(partial(read_port, link.port))
-            problems += differences(link.port, expected, seen)
-    return told, problems + unreached(hub, links)
+        first = first or {f"network.{name}": value for name, value in seen.items()}
+    for link in links if kind.kind == "veth" else ():
+        seen = hub.inside(partial(read_port, link.port))
+        problems += differences(link.port, features(kind) | queues, seen)
+    return first, problems + unreached(hub, links)
 
 
 def expected_inside(address: str, kind: Network, knobs: Knobs) -> dict[str, str]:
@@ -105,35 +105,25 @@ def expected_inside(address: str, kind: Network, knobs: Knobs) -> dict[str, str]
 
 def read_inside(names: Mapping[str, str]) -> dict[str, str]:
     """What the place that we are in says."""
-    shown = {each["ifname"]: each for each in json.loads(output_of(["ip", "-json", "address"]))}
+    shown = {each["ifname"]: each for each in told("ip", "-json", "address")}
     own = shown.get("eth0", {})
     addresses = [f"{each['local']}/{each['prefixlen']}" for each in own.get("addr_info", ())]
-    routes = json.loads(output_of(["ip", "-json", "route"]))
-    waits = [metric["rto_min"] for each in routes for metric in each.get("metrics", ())]
-    told = {
-        "interfaces": " ".join(sorted(shown)),
-        "address": " ".join(addresses),
-        "mtu": str(own.get("mtu", "")),
-        "rto_min_ms": " ".join(map(str, waits)),
-        **_features_of("eth0"),
-    }
+    routes = told("ip", "-json", "route")
+    waits = [str(metric["rto_min"]) for each in routes for metric in each.get("metrics", ())]
+    link = {"interfaces": " ".join(sorted(shown)), "address": " ".join(addresses)}
+    link |= {"mtu": str(own.get("mtu", "")), "rto_min_ms": " ".join(waits)}
     files = {name: SYSCTLS / name for name in names if (SYSCTLS / name).exists()}
-    return told | {name: path.read_text().strip() for name, path in files.items()}
+    texts = {name: path.read_text().strip() for name, path in files.items()}
+    return link | _features_of("eth0") | texts
 
 
 def read_port(port: str) -> dict[str, str]:
     """What the hub says of its end of a link."""
-    queues = json.loads(output_of(["tc", "-json", "qdisc", "show", "dev", port]))
+    queues = told("tc", "-json", "qdisc", "show", "dev", port)
     return _features_of(port) | {
         "rate": " ".join(str(q["options"]["rate"]) for q in queues if q["kind"] == "tbf"),
         "queue": " ".join(str(q["options"]["limit"]) for q in queues if q["kind"] == "pfifo"),
     }
-
-
-def _queues(knobs: Knobs) -> dict[str, str]:
-    if not knobs.rate_mbit:
-        return {"rate": "", "queue": ""}
-    return {"rate": str(knobs.rate_mbit * 125_000), "queue": str(knobs.queue_packets)}
 
 
 def _features_of(interface: str) -> dict[str, str]:
@@ -154,11 +144,10 @@ def differences(where: str, expected: Mapping[str, str], seen: Mapping[str, str]
 def unreached(hub: Namespace, links: Sequence[Link]) -> list[str]:
     """Which places cannot be reached from the one before them, or from the hub."""
     problems = []
-    for number, link in enumerate(links):
-        for name, origin in (("the hub", hub), (links[number - 1].address, links[number - 1])):
-            there = origin if isinstance(origin, Namespace) else origin.namespace
+    for link, before in zip(links, (*links[-1:], *links[:-1]), strict=True):
+        for name, origin in (("the hub", hub), (before.address, before.namespace)):
             try:
-                _talk(there, link)
+                _talk(origin, link)
             except OSError as error:
                 problems.append(f"{link.address} cannot be reached from {name}: {error}")
     return problems
@@ -210,7 +199,7 @@ def read_counter(text: str, protocol: str, name: str) -> int:
 def dropped() -> int:
     """Packets that the queues of all links dropped so far; to be asked in the hub."""
     # What an inner queue drops is counted by the outer one, too.
-    queues = json.loads(output_of(["tc", "-json", "-statistics", "qdisc", "show"]))
+    queues = told("tc", "-json", "-statistics", "qdisc", "show")
     return sum(each["drops"] for each in queues if each.get("root"))
 
 
@@ -275,10 +264,7 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
     with ExitStack() as held:
         try:
             hub, *others = [held_namespace(held) for _ in range(1 + count)]
-            links = [
-                Link(there, f"port{number}", f"{_PREFIX}.{1 + number}")
-                for number, there in enumerate(others)
-            ]
+            links = [Link(own, f"port{n}", f"{_PREFIX}.{1 + n}") for n, own in enumerate(others)]
             _make(hub, links, kind, knobs)
             facts, problems = proof(hub, links, kind, knobs)
             before = _counters(hub, links)
@@ -342,13 +328,8 @@ def _set_place(link: Link, kind: Network, knobs: Knobs) -> None:
         except OSError as error:
             raise UserError(f"this kernel refuses {name}={value}: {error.strerror}") from error
     subnet = f"{_PREFIX}.0/24 dev eth0 proto kernel scope link src {link.address}"
-    batch(
-        [
-            f"address add {link.address}/24 dev eth0",
-            "link set eth0 up",
-            f"route replace {subnet} rto_min {knobs.rto_min_ms}ms",
-        ]
-    )
+    waits = f"route replace {subnet} rto_min {knobs.rto_min_ms}ms"
+    batch([f"address add {link.address}/24 dev eth0", "link set eth0 up", waits])
     # Those of macvlan are its parent's, and fixed.
     if kind.kind == "veth":
         _set_offloads("eth0", kind)

@@ -72,7 +72,7 @@ def delays(windows: Sequence[Window], step: float) -> Delays:
     work = round(1e9 * step)
     found = [_of_window(window, work) for window in windows]
     working, moments = (np.array(each) for each in list(zip(*found, strict=True))[:2])
-    stopped = np.array([_spread(rest, rest + lengths) for *_, rest, lengths in found])
+    stopped = np.array([_within(_ends(rest, rest + lengths)) for *_, rest, lengths in found])
     # Few delays are possible at all, and arithmetic is with those alone.
     there = (working + stopped).any(axis=0)
     working, moments, stopped = (each[:, there] for each in (working, moments, stopped))
@@ -138,11 +138,6 @@ def _bin(delay: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(delay < 1, 0, np.minimum(bins, _BINS - 1))
 
 
-def _spread(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How much of all stretches from low to high lies in each bin."""
-    return _within(_ends(low, high))
-
-
 def _ends(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
     """How many more stretches end than begin in each bin, and the sum of those ends, alike."""
     at = [(_bin(values), values) for values in (high, low)]
@@ -200,18 +195,12 @@ def _slowest(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
         law, most, gaps, last = law[:, :, there:], most[there:], gaps[there:], last - there
     # Of one rank nobody waits for it, and it for nobody.
     chains = np.diff(np.stack(reached[1:], axis=1), axis=3, prepend=0)
-    expected = (_stationary(chains) * np.stack(delays[1:], axis=1)).sum(axis=2)
-    return np.concatenate([delays[0][:, :1], expected], axis=1)
-
-
-def _stationary(chains: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How often Markov chains are in each state; rows of a chain are from where."""
-    states = chains.shape[-1]
-    flow = np.swapaxes(chains, -1, -2) - np.eye(states)
+    # How often each chain is in each state, all of which sum to one; its rows are from where.
+    flow = np.swapaxes(chains, -1, -2) - np.eye(_WAITS)
     flow[..., -1, :] = 1
-    total = np.zeros((states, 1))
-    total[-1] = 1
-    return np.asarray(np.linalg.solve(flow, total)[..., 0], np.float64)
+    stationary = np.linalg.solve(flow, np.eye(_WAITS)[:, -1:])[..., 0]
+    expected = (stationary * np.stack(delays[1:], axis=1)).sum(axis=2)
+    return np.concatenate([delays[0][:, :1], expected], axis=1)
 
 
 def together(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pandas as pd
+from msgspec.structs import replace as changed
 
 from parity.analysis.outcomes import NOT_TESTED
 from parity.benchmarks.description import Quantity
@@ -79,36 +80,28 @@ def with_events(data: JudgingData, values: pd.DataFrame) -> JudgingData:
             "planned", NOT_TESTED, SHORT,
         )  # fmt: skip
         runs.append(own)
-    dataset = replace(
-        data.dataset,
-        plan=_planned(data.plan, derived),
-        runs=pd.concat(runs, ignore_index=True) if derived else data.dataset.runs,
-    )
-    together = pd.concat([data.analysis.values, values], ignore_index=True)
-    return JudgingData(
-        dataset, replace(data.analysis, values=together if len(values) else data.analysis.values)
-    )
+    if derived:
+        plan, every = _planned(data.plan, derived), pd.concat(runs, ignore_index=True)
+        data = replace(data, dataset=replace(data.dataset, plan=plan, runs=every))
+    if len(values):
+        together = pd.concat([data.analysis.values, values], ignore_index=True)
+        data = replace(data, analysis=replace(data.analysis, values=together))
+    return data
 
 
 def _cases(plan: Plan) -> dict[str, tuple[str, Case]]:
     """Every simulation that could be of the plan's cases, with the case that it is of."""
-    return {
-        (name := replay_case(case.name, ranks, step)): (
-            case.name,
-            msgspec.structs.replace(
-                case,
-                name=name,
-                benchmark=f"{case.benchmark}-replay",
-                parameters=case.parameters | {"ranks": ranks, "step_seconds": step},
-                margin=None,
-                primary=(),
-                differences=(),
-            ),
+    made = {}
+    for case, ranks, step in product(plan.cases, RANKS_OF_RUNS, STEPS):
+        name, parameters = (
+            replay_case(case.name, ranks, step),
+            {"ranks": ranks, "step_seconds": step},
         )
-        for case in plan.cases
-        for ranks in RANKS_OF_RUNS
-        for step in STEPS
-    }
+        made[name] = case.name, changed(
+            case, name=name, benchmark=f"{case.benchmark}-replay", margin=None, primary=(),
+            parameters=case.parameters | parameters, differences=(),
+        )  # fmt: skip
+    return made
 
 
 def _planned(plan: Plan, derived: Mapping[str, tuple[str, Case]]) -> Plan:
@@ -116,22 +109,12 @@ def _planned(plan: Plan, derived: Mapping[str, tuple[str, Case]]) -> Plan:
     names: dict[str, list[str]] = {}
     for name, (of, _) in derived.items():
         names.setdefault(of, []).append(name)
-    blocks = tuple(
-        msgspec.structs.replace(
-            block,
-            runs=(
-                *block.runs,
-                *(
-                    msgspec.structs.replace(run, case=name)
-                    for run in block.runs
-                    for name in names.get(run.case, ())
-                ),
-            ),
-        )
-        for block in plan.blocks
-    )
+    blocks = []
+    for block in plan.blocks:
+        more = [changed(run, case=name) for run in block.runs for name in names.get(run.case, ())]
+        blocks.append(changed(block, runs=(*block.runs, *more)))
     cases = (*plan.cases, *(case for _, case in derived.values()))
-    return msgspec.structs.replace(plan, cases=cases, blocks=blocks)
+    return changed(plan, cases=cases, blocks=tuple(blocks))
 
 
 DECLARED, EXTENDED = with_replays, extended
