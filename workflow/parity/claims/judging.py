@@ -51,13 +51,10 @@ ENDED = {
 }
 # What a level of a parameter is called where its own name does not say it.
 CALLED = {
-    "nodes": "node count",
-    "ranks": "rank count",
-    "containers_per_node": "container count",
-    "threads": "thread count",
-    SECONDS: "duration",
+    "nodes": "node count", "ranks": "rank count", "containers_per_node": "container count",
+    "threads": "thread count", SECONDS: "duration",
     **dict.fromkeys(("n", "prime", "elements", "class", "gigabytes"), "size"),
-}
+}  # fmt: skip
 # Arm with that which it is compared with, and the parameters of the case.
 DecidedCell = tuple[tuple[str, str], Mapping[str, Any]]
 

@@ -135,21 +135,18 @@ def _row(one: Verdict) -> dict[str, Any]:
     of_claim = ("study", "kind", "statement", "where", "published", "mechanism", "refuted_by")
     of_verdict = ("capability", "verdict", "reason", "coverage")
     return {
-        "claim": claim.id,
-        **{name: getattr(claim, name) for name in of_claim},
+        "claim": claim.id, **{name: getattr(claim, name) for name in of_claim},
         **{name: getattr(one, name) for name in of_verdict},
         **{name: numbers[name] for name in ("estimate", "low95", "high95", "margin")},
-        "smallest_margin": most.needed,
-        "unit": most.unit,
+        "smallest_margin": most.needed, "unit": most.unit,
         "cells": sum(finding.verdict != terms.NOT_TESTED for finding in one.all),
         "blocks": most.decision.blocks if tested else 0,
         "control": next((outcome for outcome in CONTROLS if outcome in controls), NONE),
         "p_value": one.p_values[0] if tested else None,
         "p_adjusted": one.p_adjusted if tested else None,
-        "proxy": "; ".join(dict.fromkeys(stand_ins)),
-        "dataset": most.dataset,
+        "proxy": "; ".join(dict.fromkeys(stand_ins)), "dataset": most.dataset,
         "datasets": "; ".join(one.datasets),
-    }
+    }  # fmt: skip
 
 
 def _stamp(

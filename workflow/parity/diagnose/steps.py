@@ -49,12 +49,9 @@ WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE""",
 )
 # By the type of a container's root, how the same files are mounted here.
 _ROOTS = {
-    "overlay": "overlay",
-    "squashfs": "squashfs",
-    "fuse.squashfuse": "squashfuse",
-    "fuse.squashfuse_ll": "squashfuse_ll",
-    "fuse.fuse-overlayfs": "fuse-overlayfs",
-}
+    "overlay": "overlay", "squashfs": "squashfs", "fuse.squashfuse": "squashfuse",
+    "fuse.squashfuse_ll": "squashfuse_ll", "fuse.fuse-overlayfs": "fuse-overlayfs",
+}  # fmt: skip
 
 
 class Step(NamedTuple):
@@ -81,13 +78,9 @@ class Step(NamedTuple):
 
 
 def steps_of(
-    native: Surroundings,
-    container: Surroundings,
-    folder: Path,
-    given: Surroundings | None = None,
-    *,
-    launched: bool = False,
-) -> Iterator[Step]:
+    native: Surroundings, container: Surroundings, folder: Path, given: Surroundings | None = None,
+    *, launched: bool = False,
+) -> Iterator[Step]:  # fmt: skip
     """The steps from one to the other, those that cannot be made here among them.
 
     Args:

@@ -43,13 +43,9 @@ _SCALE, _BLOCKS, _LONGEST_SECONDS = "here", "blocks", 86_400
 # away, but the user is told.
 _BUSY = 0.10
 _HERE = System(
-    name=_SCALE,
-    scale_label="workstation",
-    base_image="bootstrap",
-    max_busy_fraction=1.0,
-    settle_seconds=0.0,
-    max_steal_fraction=1.0,
-)
+    name=_SCALE, scale_label="workstation", base_image="bootstrap", max_busy_fraction=1.0,
+    settle_seconds=0.0, max_steal_fraction=1.0,
+)  # fmt: skip
 
 
 class Line(NamedTuple):
@@ -65,13 +61,9 @@ class Line(NamedTuple):
 
 
 def study_of(
-    program: str,
-    lines: Sequence[Line],
-    margin: float,
-    minutes: float,
-    pattern: str = "",
+    program: str, lines: Sequence[Line], margin: float, minutes: float, pattern: str = "",
     better: str = "lower",
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """The content of the study's file.
 
     Args:

@@ -23,13 +23,9 @@ NAMESPACES = ("mnt", "pid", "ipc", "uts", "net", "user")
 _OF_SESSION = {"HOSTNAME", "PWD", "OLDPWD", "TERM", "container", "SHLVL", "_"}
 # By the names of `prlimit`'s options, how the kernel calls a limit.
 _LIMITS = {
-    "stack": "stack size",
-    "memlock": "locked memory",
-    "nofile": "open files",
-    "nproc": "processes",
-    "data": "data size",
-    "as": "address space",
-}
+    "stack": "stack size", "memlock": "locked memory", "nofile": "open files", "nproc": "processes",
+    "data": "data size", "as": "address space",
+}  # fmt: skip
 # Mounts of a container that are the kernel's or the engine's own.
 _OWN_MOUNTS = re.compile(r"/(proc|sys|dev|run|etc/(hosts|hostname|resolv\.conf))(/|$)|/$")
 PRELOAD = "LD_PRELOAD"
@@ -128,22 +124,17 @@ def read(pid: int, busy: int | None = None) -> Surroundings:
         variables={name: value for name, value in variables.items() if name not in _OF_SESSION},
         namespaces={kind: namespace_of(kind, process.name) for kind in NAMESPACES},
         filters=int(status.get("Seccomp_filters", "0")),
-        shared_memory=_size(process / "root/dev/shm"),
-        root=root,
-        files=files,
+        shared_memory=_size(process / "root/dev/shm"), root=root, files=files,
         preloaded=_preloaded(process, variables.get(PRELOAD, ""), files),
         command=(str((first / "exe").readlink()), *_words(first / "cmdline")[1:]),
-        busy=str((process / "exe").readlink()),
-        folder=str((first / "cwd").readlink()),
-        capabilities=int(status["CapEff"], 16),
-        mounts=mounts,
+        busy=str((process / "exe").readlink()), folder=str((first / "cwd").readlink()),
+        capabilities=int(status["CapEff"], 16), mounts=mounts,
         # Version 1 has a number for no limit of memory.
         memory_limit=min((it for (it,) in memory if it < 2**60), default=0),
         most_processes=min((it for (it,) in _numbers(process, "pids.max")), default=0),
         huge_pages=status.get("THP_enabled", ""),
-        nice=os.getpriority(os.PRIO_PROCESS, int(process.name)),
-        user=status["Uid"].split()[1],
-    )
+        nice=os.getpriority(os.PRIO_PROCESS, int(process.name)), user=status["Uid"].split()[1],
+    )  # fmt: skip
 
 
 def _words(file: Path) -> list[str]:

@@ -118,20 +118,14 @@ def noise_of(pilot: Numbers, reference: str, dataset: str) -> Noise | None:
     shared = max(0.0, float(of_blocks.var(ddof=1)) - own / across)
     enough, base_column = count >= ENOUGH_BLOCKS, arms.index(reference)
     return Noise(
-        unit=pilot.unit,
-        better=pilot.better,
-        is_log=is_log,
-        level=float(logs[:, base_column].mean()),
-        own=math.sqrt(own),
-        shared=math.sqrt(shared),
+        unit=pilot.unit, better=pilot.better, is_log=is_log,
+        level=float(logs[:, base_column].mean()), own=math.sqrt(own), shared=math.sqrt(shared),
         arms=tuple(arms) if enough else (),
         # Means take one degree of freedom; draws have to scatter as the blocks did.
         rows=deviations * math.sqrt(count / (count - 1)) if enough else np.empty((0, 0)),
         widest=float((deviations - deviations[:, [base_column]]).std(axis=0, ddof=1).max()),
-        across=across,
-        blocks=count,
-        dataset=dataset,
-    )
+        across=across, blocks=count, dataset=dataset,
+    )  # fmt: skip
 
 
 class Noises:
@@ -186,21 +180,13 @@ def planned_runs(plan: Plan, **known: Any) -> pd.DataFrame:
     made = [(block, run) for block in plan.blocks for run in block.runs]
     benchmarks = {case.name: case.benchmark for case in plan.cases}
     columns = {
-        "campaign": plan.campaign,
-        "block": [block.name for block, _ in made],
-        "block_number": [block.number for block, _ in made],
-        "run": [run.name for _, run in made],
-        "attempt": 1,
-        "benchmark": [benchmarks[run.case] for _, run in made],
-        "case": [run.case for _, run in made],
-        "arm": [run.arm for _, run in made],
-        "parameters": "{}",
-        "final": True,
-        "session": 1,
-        "stage": "valid",
-        "binary_sha256": "drawn",
+        "campaign": plan.campaign, "block": [block.name for block, _ in made],
+        "block_number": [block.number for block, _ in made], "run": [run.name for _, run in made],
+        "attempt": 1, "benchmark": [benchmarks[run.case] for _, run in made],
+        "case": [run.case for _, run in made], "arm": [run.arm for _, run in made],
+        "parameters": "{}", "final": True, "session": 1, "stage": "valid", "binary_sha256": "drawn",
         "closure_sha256": "drawn",
-    }
+    }  # fmt: skip
     return table_of(schema.RUNS, len(made), columns | known)
 
 
@@ -289,15 +275,10 @@ class Simulator:
         self.noises = Noises(pilots, kind)
         nodes = pilots[0].dataset.nodes if pilots else table_of(schema.NODES, 0, {})
         self._dataset = Dataset(
-            name=plan.campaign,
-            plan=plan,
-            plan_sha256=digest_of_json(canonical(plan)),
-            kind=kind,
-            runs=planned_runs(plan),
-            metrics=table_of(schema.METRICS, 0, {}),
-            nodes=nodes,
+            name=plan.campaign, plan=plan, plan_sha256=digest_of_json(canonical(plan)), kind=kind,
+            runs=planned_runs(plan), metrics=table_of(schema.METRICS, 0, {}), nodes=nodes,
             images=table_of(schema.IMAGES, 0, {}),
-        )
+        )  # fmt: skip
         self._known: dict[tuple[str, ...], Cell] = {}
         self._blocks = {
             case.name: [b.name for b in plan.blocks if case.name in cases_of(b.runs)]

@@ -112,12 +112,9 @@ def of_study(files: Iterable[Path], study: str) -> Path:
 
 
 def together(
-    dataset: Path,
-    beside: Sequence[Path],
-    studies: Sequence[str],
-    expected: Expected,
+    dataset: Path, beside: Sequence[Path], studies: Sequence[str], expected: Expected,
     effort: Effort,
-) -> dict[str, str]:
+) -> dict[str, str]:  # fmt: skip
     """What is said of all datasets of a system together, by the name of its file.
 
     `studies` are those that could be archived; of none that is not, nothing is said.
@@ -145,13 +142,9 @@ def pictures(folder: Path) -> list[Path]:
 
 
 def build(
-    main: Path,
-    study: Path,
-    parts: Iterable[Path],
-    output: Path,
-    texts: Mapping[str, str],
+    main: Path, study: Path, parts: Iterable[Path], output: Path, texts: Mapping[str, str],
     of_others: Mapping[str, Iterable[Path]] | None = None,
-) -> str:
+) -> str:  # fmt: skip
     """Typeset the paper with latexmk in a temporary directory; return TeX's log.
 
     Args:

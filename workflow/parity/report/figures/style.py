@@ -33,14 +33,9 @@ TWO_COLUMNS, ROW = 7.0, 0.175  # inches: a page, and what one arm takes
 BAND, EDGE, GREY = "#dadada", "#8a8a8a", "#555555"
 PUBLISHED = "#f6dfc6"  # ground of a published range
 SYMBOLS = {
-    outcomes.COSTS: ">",
-    outcomes.SAVES: "<",
-    outcomes.AT_MOST: "≤",
-    outcomes.CANNOT_TELL: "?",
-    outcomes.TOO_FEW_BLOCKS: "…",
-    outcomes.REPORTED: "",
-    outcomes.NOT_TESTED: "",
-}
+    outcomes.COSTS: ">", outcomes.SAVES: "<", outcomes.AT_MOST: "≤", outcomes.CANNOT_TELL: "?",
+    outcomes.TOO_FEW_BLOCKS: "…", outcomes.REPORTED: "", outcomes.NOT_TESTED: "",
+}  # fmt: skip
 # The same within the margin, too.
 SAME = {outcomes.AT_MOST: "=", outcomes.COSTS: "≧", outcomes.SAVES: "≦"}
 CONFOUNDED = "†"

@@ -100,13 +100,10 @@ def _line(order: Order, launch: Launch, place: Place, places: Sequence[Place]) -
     own = replace(launch, name=launch.name.replace(RANK, number), host=order.hosts[0], cpus=cpus)
     variables = program_environment(order.program)
     fixed = {key: variables[key] for key in ("HOME", "LC_ALL", "PATH")} | {
-        "TMPDIR": folder,
-        "PARITY_NODE": order.hosts[0],
-        "PARITY_CONTAINER": place.name,
-        "PARITY_ADDRESSES": ",".join(each.address for each in places).strip(","),
-        _BACKING: shared,
+        "TMPDIR": folder, "PARITY_NODE": order.hosts[0], "PARITY_CONTAINER": place.name,
+        "PARITY_ADDRESSES": ",".join(each.address for each in places).strip(","), _BACKING: shared,
         _INTERFACE + ("exclude" if place.address else "include"): _LOOPBACK,
-    }
+    }  # fmt: skip
     words = [
         *("/usr/bin/taskset", "-c", ",".join(map(str, cpus))),
         *("/usr/bin/env", "-i", f"--chdir={WORK}"),

@@ -263,17 +263,11 @@ def return_level(windows: Sequence[Window]) -> dict[str, Any]:
     low, high = percentile_interval(found.levels(again, often), len(windows))
     shape_low, shape_high = percentile_interval(again.shape, len(windows))
     return row | {
-        "exceedances": found.number,
-        "threshold": found.threshold,
-        "shape": float(tail.shape[0]),
-        "shape_low": shape_low,
-        "shape_high": shape_high,
-        "scale": float(tail.scale[0]),
-        "level": float(found.levels(tail, once)[0]),
-        "low": low,
-        "high": high,
+        "exceedances": found.number, "threshold": found.threshold, "shape": float(tail.shape[0]),
+        "shape_low": shape_low, "shape_high": shape_high, "scale": float(tail.scale[0]),
+        "level": float(found.levels(tail, once)[0]), "low": low, "high": high,
         "fit": _p_of_fit(np.concatenate(found.above), tail),
-    }
+    }  # fmt: skip
 
 
 def fitted(above: Sequence[NDArray[np.float64]], often: NDArray[np.float64]) -> Tail:
@@ -363,16 +357,11 @@ def quota_law(
     low, high = ranks_of_interval(len(due), 0.5) if len(due) else (None, None)
     observed = float(np.median(due)) if len(due) else None
     return {
-        "quota_us": quota_us,
-        "period_us": period_us,
-        "predicted": predicted,
-        "observed": observed,
+        "quota_us": quota_us, "period_us": period_us, "predicted": predicted, "observed": observed,
         "low": None if low is None else float(due[low - 1]),
         "high": None if high is None else float(due[high - 1]),
         "residual": None if observed is None else observed - predicted,
-        "tick": None if hz is None else 1 / hz,
-        "events": len(due),
+        "tick": None if hz is None else 1 / hz, "events": len(due),
         "share": len(due) / len(lengths) if len(lengths) else None,
-        "per_second": len(lengths) / looked,
-        "per_cpu_second": len(lengths) / (looked - lost),
-    }
+        "per_second": len(lengths) / looked, "per_cpu_second": len(lengths) / (looked - lost),
+    }  # fmt: skip
