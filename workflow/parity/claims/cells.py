@@ -1,7 +1,5 @@
 """What a test looks at: its selection, and the comparisons of a dataset that are of it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,7 +60,7 @@ class Selection:
         )
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> Selection:
+    def of(cls, entry: Mapping[str, Any]) -> "Selection":
         """The selection of a checked entry of the register."""
 
         def each(value: Any) -> tuple[Any, ...]:
@@ -209,7 +207,7 @@ class JudgingData(Analysed):
             if compared.control and compared.decision.as_control == outcomes.DIFFERENT
         )
 
-    def is_of_same_system(self, other: JudgingData) -> bool:
+    def is_of_same_system(self, other: "JudgingData") -> bool:
         """Whether both were measured on the same kind of system with the same processor.
 
         Two machines may go by the same name, and their data are never judged together.

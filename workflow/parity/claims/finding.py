@@ -1,7 +1,5 @@
 """What a test finds in one cell or series, and the gates that every finding passes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -106,15 +104,15 @@ class Finding:
         """The cases that it is about; none where the dataset holds no such comparison."""
         return tuple(filter(None, self.case.split(JOINED)))
 
-    def ended(self, verdict: str, reason: str) -> Finding:
+    def ended(self, verdict: str, reason: str) -> "Finding":
         """The finding with its verdict."""
         return replace(self, verdict=verdict, reason=reason)
 
-    def opened(self, objection: str) -> Finding:
+    def opened(self, objection: str) -> "Finding":
         """The finding as inconclusive, for this reason."""
         return self.ended(terms.INCONCLUSIVE, f"{objection}; {self.reason}")
 
-    def agreed(self, verdict: str, by_ranks: str, reason: str) -> Finding:
+    def agreed(self, verdict: str, by_ranks: str, reason: str) -> "Finding":
         """The finding with a verdict that the rank test has to give as well."""
         if verdict in (terms.INCONCLUSIVE, by_ranks):
             return self.ended(verdict, reason)

@@ -1,7 +1,5 @@
 """A claim judged by its tests, from all datasets of one system: all must hold, or most cells."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace

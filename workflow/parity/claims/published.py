@@ -1,7 +1,5 @@
 """What publications say, from config/published: numbers, tables and bars, checked statements."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

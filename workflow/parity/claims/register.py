@@ -1,7 +1,5 @@
 """The claims register: config/claims.yaml, or a user's file, checked, with its numbers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -102,7 +100,7 @@ class Claim:
     values: Mapping[str, Published]
     definition: Mapping[str, Any]
 
-    def on(self, support: str) -> Claim:
+    def on(self, support: str) -> "Claim":
         """The claim with those of its tests that are for this kind of system."""
         return replace(self, tests=tuple(t for t in self.tests if t.system in ("", support)))
 

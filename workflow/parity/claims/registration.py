@@ -1,7 +1,5 @@
 """Which rules were fixed when: an append-only list, and what it says of a verdict."""
 
-from __future__ import annotations
-
 import csv
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence

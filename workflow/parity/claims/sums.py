@@ -1,7 +1,5 @@
 """Datasets as claims see them, with sums of what runs recorded (sums.yaml)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The words of verdicts."""
 
-from __future__ import annotations
-
 SUPPORTED = "supported"
 HOLDS_IN_PART = "holds-in-part"
 CONTRADICTED = "contradicted"

@@ -1,7 +1,5 @@
 """A verdict on every claim of a register, from all datasets of one system, and those expected."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -47,7 +45,7 @@ class Judgement:
     evidence: pd.DataFrame
 
     @classmethod
-    def read(cls, folder: Path, results: Path = Path("results")) -> Judgement:
+    def read(cls, folder: Path, results: Path = Path("results")) -> "Judgement":
         """The judgement in a folder.
 
         Args:

@@ -1,7 +1,5 @@
 """The answer of a diagnosis: one line, then the ladder in a table no wider than a terminal."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Sequence
@@ -40,7 +38,7 @@ class Rung:
     p: float = 1.0
     fails: str = ""
 
-    def costs(self, same_way_as: Rung) -> bool:
+    def costs(self, same_way_as: "Rung") -> bool:
         """Whether it costs more than the step before and native, as the other one does."""
         upwards = same_way_as.ratio.estimate > 1
         return (

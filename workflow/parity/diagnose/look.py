@@ -5,8 +5,6 @@ Its filters of system calls the kernel gives to root as instructions that can be
 (SECCOMP_RET_USER_NOTIF) cannot be.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

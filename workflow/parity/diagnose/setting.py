@@ -1,7 +1,5 @@
 """What is on at a step of a diagnosis, as the command line that turns it on."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

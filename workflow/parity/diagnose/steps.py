@@ -6,8 +6,6 @@ loader, and the image itself as the root. So what a step costs is what the diffe
 engine is needed to make it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

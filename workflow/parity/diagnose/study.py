@@ -4,8 +4,6 @@ It is measured by the runner of all studies, in the order of all studies, and it
 any dataset does: plan.json, blocks and records.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

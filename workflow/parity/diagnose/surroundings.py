@@ -3,8 +3,6 @@
 All of it is what the kernel says (proc(5), cgroups(7)), whatever started the container.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

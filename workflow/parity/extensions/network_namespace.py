@@ -5,8 +5,6 @@ however it ends. What a dead runner's processes still hold is told by a mark on 
 interface: who made it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

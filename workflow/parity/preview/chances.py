@@ -5,8 +5,6 @@ far less likely than that one comparison does. So data are drawn (`simulated.py`
 by the very rules, as often as it takes.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

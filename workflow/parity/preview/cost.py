@@ -1,7 +1,5 @@
 """What a plan costs here: jobs, time and disk, from what was measured before; and its gaps."""
 
-from __future__ import annotations
-
 import heapq
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence

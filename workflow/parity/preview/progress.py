@@ -5,8 +5,6 @@ terminal; without `--plan plan.json` for the campaign that Snakemake last
 worked on here, or else for the configured one.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

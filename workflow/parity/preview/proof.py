@@ -6,8 +6,6 @@ pair, which has to pass as well; of many draws its quantile is what so many bloc
 power. All that guards a decision is in it: both natives, runs far off and serial correlation.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict

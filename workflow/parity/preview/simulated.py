@@ -9,8 +9,6 @@ pilot, every run scatters by ASSUMED. Cases and metrics are drawn independently.
 control costs what it does more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -285,7 +283,7 @@ class Simulator:
             for case in plan.cases
         }
 
-    def enlarged(self, cases: Collection[str], blocks: int) -> Simulator:
+    def enlarged(self, cases: Collection[str], blocks: int) -> "Simulator":
         """The same of these cases alone, in so many blocks."""
         holding = [b for b in self.plan.blocks if not set(cases).isdisjoint(cases_of(b.runs))]
         made = tuple(

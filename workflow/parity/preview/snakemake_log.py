@@ -4,8 +4,6 @@ All that it says of jobs, with all of their files, stands in its own log, which 
 names. Of a refusal its message is shown alone, once; of another failure the end of the rule's log.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable

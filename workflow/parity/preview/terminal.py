@@ -1,7 +1,5 @@
 """Durations, percentages, columns and folded lines, as a terminal shows them."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path

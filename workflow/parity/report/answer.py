@@ -1,7 +1,5 @@
 """The answer of datasets: what containers cost at most, from plans and tables of comparisons."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,6 @@
 A claim that was not tested is counted under its reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One conclusion, and the names in it, as people read them: the same wherever they are shown."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 What each command takes was measured once, in a clone of its own (`tools/docs.py effort`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

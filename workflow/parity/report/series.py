@@ -1,7 +1,5 @@
 """What figures and tables tell along a parameter: ratios or scatter of arms, and published ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Values in `<< >>` are escaped in LaTeX (`*.tex.j2`), those in `{{ }}` in HTML.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import textwrap

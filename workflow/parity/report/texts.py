@@ -1,7 +1,5 @@
 """What is said of one dataset: summary, section of a paper, numbers of its own paper, captions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import partial

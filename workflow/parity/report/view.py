@@ -1,7 +1,5 @@
 """One dataset with its analysis, and the few questions that figures, tables and texts ask of it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Everything that one dataset is presented with, written in one go."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

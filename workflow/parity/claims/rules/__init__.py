@@ -1,7 +1,5 @@
 """The decision rules: what each claims, how it decides, and what it finds in cells."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rules about the levels of a factor: trend, slope, interaction, and a published order."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ conclusion, is said by `parity.analysis.contrast`. A test holds its typical effe
 by the exact signed-rank test, or leaves it open.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Something happens, does not, or is refused; or happens more often here than there."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import pairwise, product

@@ -1,7 +1,5 @@
 """Published numbers beside ours: an effect of that size, or a value that is never compared."""
 
-from __future__ import annotations
-
 import math
 from statistics import median
 

@@ -1,7 +1,5 @@
 """How much runs scatter: little, no more than the reference, or less than another arm."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

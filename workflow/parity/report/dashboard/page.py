@@ -1,7 +1,5 @@
 """The page: one file that asks nothing of any network, with claims, comparisons, all runs."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The figure of a fresh dataset beside an archived one: cost ratios alone, as machines differ."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Queries for curves: along a parameter, over nodes, over sizes of messages, against timeouts."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any

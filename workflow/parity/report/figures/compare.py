@@ -1,7 +1,5 @@
 """Queries for values and comparisons: each arm's values, and what it costs over the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The figures: each is a query of the view, drawn in one of six forms; those of sums are here."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 

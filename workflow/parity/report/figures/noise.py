@@ -1,7 +1,5 @@
 """Queries for single events: when they were, how many are longer, and what is made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

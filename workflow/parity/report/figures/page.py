@@ -1,7 +1,5 @@
 """A page: panels in a grid that matplotlib lays out, a title, a key and the small print below."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Mapping, Sequence

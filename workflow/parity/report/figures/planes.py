@@ -1,7 +1,5 @@
 """Three forms on a plane: curves along a parameter, single events, and tails."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Three forms with a row for each arm: conclusions, distributions, and sums of parts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

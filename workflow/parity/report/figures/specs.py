@@ -3,8 +3,6 @@
 Nothing here imports a plotting library, so that the rules can list the figures at no cost.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType

@@ -3,8 +3,6 @@
 Colours are Okabe and Ito's (2008); markers, and hollow ones, tell arms apart in grey prints.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections import Counter
 from dataclasses import dataclass

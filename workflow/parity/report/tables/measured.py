@@ -1,7 +1,5 @@
 """Tables of what was measured beside the costs, and of what it was measured on and with."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

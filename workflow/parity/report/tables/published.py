@@ -1,7 +1,5 @@
 """Published values beside the nearest statistic of our runs; no test, as machines differ."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path

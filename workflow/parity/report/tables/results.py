@@ -1,7 +1,5 @@
 """Tables of what was found: conclusions, answers, spread, and what became of every run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

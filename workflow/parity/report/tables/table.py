@@ -1,7 +1,5 @@
 """The form of a table: the same rows in LaTeX and in CSV; one without rows is not written."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ that in MPI_Init, that from its end to the begin of MPI_Finalize, and the part o
 calls of MPI. What our outer clock sees beyond the second is start, end, and a container's making.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

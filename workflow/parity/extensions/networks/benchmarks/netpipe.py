@@ -1,7 +1,5 @@
 """NetPIPE: latency and bandwidth between two ranks, over bare TCP and over MPI."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

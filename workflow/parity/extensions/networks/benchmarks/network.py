@@ -3,8 +3,6 @@
 A case has those parameters that its study gives; the others are as `Knobs` has them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
@@ -53,7 +51,7 @@ class Knobs:
     congestion_control: str = "reno"
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> Knobs:
+    def of(cls, parameters: Mapping[str, Any]) -> "Knobs":
         """Those of a case, with the usual ones for what it does not say."""
         known = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in parameters.items() if name in known})

@@ -6,8 +6,6 @@ remote shell. So the ranks of a container share its memory, and those of two tal
 in every runtime alike. mpirun's time is nobody's: the ranks tell theirs.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ interface. Queues are at the hub's end of a link, as in a switch: there they dro
 lost, while a sender's own queue would hold it back. Nothing is in the host's own network.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 from collections import Counter

@@ -10,8 +10,6 @@ that costs. Names follow a grammar:
     <arm>-macvlan       a macvlan interface for each container
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

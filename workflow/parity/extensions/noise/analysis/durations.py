@@ -4,8 +4,6 @@ Events come in bursts, so one after the other they are not independent. Runs, or
 half a minute, are drawn anew instead (`methods.resampled`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -108,7 +106,7 @@ class Quantiles:
     rows: tuple[dict[str, Any], ...]
     replicates: NDArray[np.float64]
 
-    def beside(self, reference: Quantiles | None, windows: int) -> list[dict[str, Any]]:
+    def beside(self, reference: "Quantiles | None", windows: int) -> list[dict[str, Any]]:
         """The rows with their ratios to the same quantiles of a reference; None is itself."""
         made = []
         for place, row in enumerate(self.rows):

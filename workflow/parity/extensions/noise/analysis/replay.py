@@ -15,8 +15,6 @@ and events of 5 ms it would be wrong by a factor of three.
 Each window is taken for a ring: a step that begins at its end goes on at its beginning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The tables of noise of one dataset, from its plan, the numbers that count, and its events."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ A simulated program stands beside the benchmark whose events it meets, as a benc
 in a block follows from the run of that block, so blocks, pairs and gates are those of the runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product

@@ -5,8 +5,6 @@ the program is started until after it ended, and a gate tells that it did, by it
 and by the CPU time that it took meanwhile.
 """
 
-from __future__ import annotations
-
 import math
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """The tables that are shown of noise, made when figures are drawn."""
 
-from __future__ import annotations
-
 from parity.analysis.tables import Added
 from parity.extensions.noise.analysis import study
 

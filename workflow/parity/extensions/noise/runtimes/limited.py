@@ -18,8 +18,6 @@ The loop keeps its CPU busy and nothing else, unless `-beside-memory` (it fills 
 `-beside-io` (it writes a file to the disk) stands before the place, with a limit or without.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,7 +54,7 @@ class Limited(Derived):
     limit: CpuLimit = NO_LIMIT
     place: str = OWN
     does: str = CPU
-    neighbour: Limited | None = None
+    neighbour: "Limited | None" = None
     link_set = of_base("link_set")
 
     @property

@@ -3,8 +3,6 @@
 The load is that of Yildirim et al. 2021, with fio in place of IOR.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import re

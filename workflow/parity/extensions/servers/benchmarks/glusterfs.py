@@ -5,8 +5,6 @@ in `trusted.*` attributes, so it refuses to start in a runtime that makes a user
 own (Charliecloud, Apptainer with `--userns`, rootless Podman), and the run says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The load of file servers on the disk of the node itself, without any: what it takes by itself."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from parity.benchmarks.model import Benchmark

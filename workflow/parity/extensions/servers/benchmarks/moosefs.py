@@ -1,7 +1,5 @@
 """MooseFS 3: a master, servers of chunks, and a client in user space, all from Debian."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

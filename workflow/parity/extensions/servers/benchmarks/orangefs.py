@@ -5,8 +5,6 @@ must stay in its folder, by which the runner knows whose it is, so one line of i
 Its client speaks FUSE 2, which splits transfers of 1 MiB into parts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A service works in `servers/<name>` below the folder of measured programs, so re
 words and files are the same in every arm.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,7 +49,7 @@ class Service:
     address: str = HOST_ADDRESS  # where the port answers
     executable: str = ""
 
-    def below(self, own: Path) -> Service:
+    def below(self, own: Path) -> "Service":
         """The same where there is no image: its data are below its own folder `own`."""
         if not Path(self.data).is_absolute():
             return self

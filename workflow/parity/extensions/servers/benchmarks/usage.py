@@ -3,8 +3,6 @@
 Per GiB of the files, which are written once and read once; their check is not counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ ends. Whoever waits for a file system in user space whose servers are silent can
 each question to the mount has a time limit: without its daemon all who wait get an error.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import shutil

@@ -4,8 +4,6 @@ Each carries the witness, is a process group of its own, and works in its own fo
 ours runs while the program does: that a server ends is told by the kernel's signal.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

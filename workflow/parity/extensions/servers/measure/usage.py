@@ -6,8 +6,6 @@ written before is not counted, and what the run wrote is, wherever it was still 
 else the node does meanwhile counts as well; the gate of a quiet node is before each block.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -6,8 +6,6 @@ the daemon leaves the host's firewall alone, the proxies of published ports carr
 `docker-bridge-direct` publishes none, and the host routes the client to the bridge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,7 +57,7 @@ class DockerBridge(Docker):
         return [own if own and word == "--network=host" else word for word in words]
 
     @property
-    def as_server(self) -> DockerBridge:
+    def as_server(self) -> "DockerBridge":
         """The same arm as its servers are in it, which are to be where `isolates` says."""
         return replace(self, isolates=(*self.isolates, "net"))
 
