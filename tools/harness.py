@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from parity.analysis.decision import decide
+from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, decide
 from parity.benchmarks.model import Outputs
 from parity.core.commands import output_of
 from parity.core.errors import UserError, shown_to_the_user
@@ -167,10 +167,12 @@ def _seconds(case: Case, stdout: Path, outer: float) -> tuple[float, float]:
 def ratios(times: Sequence[PairTimes]) -> tuple[TimeRatio, TimeRatio]:
     """The blocks' times over the bare ones, by the program's own clock and by the outer ones.
 
-    UserError: there are fewer than two pairs.
+    UserError: there are fewer pairs than an interval needs.
     """
-    if len(times) < 2:
-        raise UserError("fewer than two pairs are good: an interval needs more of them")
+    if len(times) < FEWEST_FOR_A_DIFFERENCE:
+        raise UserError(
+            f"{len(times)} of the pairs are good: an interval needs {FEWEST_FOR_A_DIFFERENCE}"
+        )
     own = [(pair.inside, pair.bare) for pair in times]
     outer = [(pair.inside_outer, pair.bare_outer) for pair in times]
     made = []

@@ -102,9 +102,9 @@ def test_a_planted_ratio_is_found_by_each_clock() -> None:
     assert own.low95 <= own.low90 < own.ratio < own.high90 <= own.high95
 
 
-def test_one_pair_has_no_interval() -> None:
-    with pytest.raises(UserError, match="fewer than two pairs"):
-        harness.ratios([times(1, 1.0)])
+def test_few_pairs_have_no_interval() -> None:
+    with pytest.raises(UserError, match="5 of the pairs are good: an interval needs 6"):
+        harness.ratios([times(pair, 1.0) for pair in range(5)])
 
 
 def test_a_pair_without_its_block_is_lost_with_the_reason(tmp_path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from parity.analysis import outcomes
 from parity.analysis.agreement import Count
 from parity.analysis.dataset import CONFOUNDED, NOT_RECORDED
-from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WIDEST_BOUND
+from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, SPIKES, WIDEST_BOUND
 from parity.analysis.outcomes import AT_MOST, CANNOT_TELL, COSTS, SAVES
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import Quantity
@@ -33,7 +33,7 @@ class Row:
         subject: case and quantity, or the claim.
         estimate: with its 95 % interval; `–` without any. A ratio has no unit.
         ended: a name of `outcomes` in wording.yaml, or of a verdict.
-        note: what is to be known of the binaries.
+        note: what is to be known of the binaries, and of runs that lie far above the others.
         outcome: how it ended, in words, with reason and note.
     """
 
@@ -51,11 +51,12 @@ class Row:
 
 def of(plan: Plan, row: Any, subject: str = "") -> Row:
     """A row of comparisons, of crossed factors or of steps; it may be told of another subject."""
-    note = "binary not recorded" if row.identity == NOT_RECORDED and row.blocks else ""
-    note = f"confounded: {row.identity}" if is_confounded(row) else note
+    binary = "binary not recorded" if row.identity == NOT_RECORDED and row.blocks else ""
+    binary = f"confounded: {row.identity}" if is_confounded(row) else binary
+    note = "; ".join(filter(None, (binary, spikes(row))))
     ended = ended_of(row)
     # Why a margin is not proven is no news where a bound stands.
-    reason = row.reason if row.barred or ended in UNTOLD else ""
+    reason = row.reason if row.barred or ended in UNTOLD or row.reason == SPIKES else ""
     facts = {"ended": ended, "reason": reason, "note": note}
     return Row(
         subject=subject or subject_of(plan, row), arm=arm_title(plan, row.arm),
@@ -151,6 +152,18 @@ def lever(row: Any) -> str:
     room = max(math.log1p(WIDEST_BOUND) - cost, abs(cost))
     blocks = math.ceil(row.blocks * max(1.0, half / room) ** 2)
     return f"about {blocks} blocks, or longer runs" if blocks < MANY_BLOCKS else "longer runs"
+
+
+def spikes(row: Any) -> str:
+    """How many runs lie far above what is typical, with the exact interval; empty for none."""
+    if not row.spikes:
+        return ""
+    low, high = (wording.significant(100 * end, 2) for end in (row.spike_low95, row.spike_high95))
+    size = row.spike_size
+    farthest = number(size) if row.kind == "ratio" else number(quantity_of(row).factor * size)
+    unit = f" {unit_of(row)}".rstrip()
+    many = f"{row.spikes} of {counted(row.units, 'run')}"
+    return f"{many} far above ({low} to {high} %), up to {farthest}{unit}"
 
 
 def is_confounded(row: Any) -> bool:

@@ -59,8 +59,8 @@ class Archive(Document, frozen=True):
         cases: title, benchmark, its title and the levels (may be empty) of each case.
         quantities: by `<benchmark>/<metric>`: label, unit, the factor that turns a value in the
             `recorded` unit into one in it, and which is better: lower, higher or neither.
-        natives: by `<case>/<metric>`, the reference and what else stands for it: a ratio to the
-            reference is one to their geometric mean within the block.
+        natives: by `<case>/<metric>`, the reference and what else stands for it: what is compared
+            with the reference is compared with each of them, within the block.
         blocks: in the order of the plan, each with its number and its nodes.
         nodes: facts by node: those that never changed, others by block, fact and phase.
         images: the digest chain from the base to each format, as recorded.
@@ -185,7 +185,8 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
 
     A row has the columns of `evidence` in parity.claims.verdicts that are not of claims, and:
     `runtime`, its column in the matrix, which is the arm's own for another native; `planned`;
-    `is_control`; `is_asked`, whether it is of no control, of either kind.
+    `is_control`; `is_asked`, whether it is of no control, of either kind; `bound`, of the cost, in
+    words; `same`, whether the two sides are within the margin.
     """
     runtimes, rows = view.plan.arm_runtimes, rows_of(view.analysis.comparisons)
     native, asked = runtimes[view.plan.reference], {row.arm for row in view.of_arms(rows)}
@@ -196,6 +197,8 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
             "runtime": row.arm if runtime == native else runtime,
             "against": row.reference,
             "verdict": formatting.ended_of(row),
+            "bound": formatting.bound(row),
+            "same": formatting.is_same(row),
             "reason": formatting.of(view.plan, row).outcome,
             "unit": "ratio" if row.kind == "ratio" else row.unit,
             "p_value": _plain(row.p_equivalence),

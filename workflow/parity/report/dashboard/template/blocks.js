@@ -4,15 +4,22 @@
 const END_MARKS = ["●", "◇", "□"];
 const HEIGHT = 190;
 
-// The effect within each block, and what the cell's own estimate and margin are on that axis;
-// these are drawn only if the estimate is really the mean of these effects.
-function effectOf(cell, pairs) {
+const effectName = (cell, { unit }) => (cell.isByRatio ? "cost ratio to" : `difference${unit ? ` (${unit})` : ""} from`);
+
+// The middle of all means of two values, each with itself as well (Hodges and Lehmann 1963).
+function typical(values) {
+  const means = values.flatMap((one, at) => values.slice(at).map((other) => (one + other) / 2)).sort((a, b) => a - b);
+  return (means[(means.length - 1) >> 1] + means[means.length >> 1]) / 2;
+}
+
+// A cell with its own estimate and margin, or none: these are drawn only where the estimate is
+// really what is typical of these effects, those against each base by themselves.
+function ownOf(cell, pairs) {
   const [to, from] = cell.isByRatio ? [Math.log, Math.exp] : [Number, Number];
-  const effects = pairs.map((pair) => (cell.isByRatio ? pair.ratio : pair.difference));
-  const used = effects.filter((value) => value != null).map(to);
-  const mean = from(used.reduce((sum, value) => sum + value, 0) / used.length);
-  const isMean = cell.estimate != null && Math.abs(mean - cell.estimate) <= 1e-6 * Math.abs(mean);
-  return { effects, own: isMean ? cell : {} };
+  const centres = pairs[0].effects.map((_, base) =>
+    typical(pairs.map(({ effects }) => effects[base]).filter((value) => value != null).map(to)));
+  const centre = from(centres.reduce((sum, value) => sum + value, 0) / centres.length);
+  return cell.estimate != null && Math.abs(centre - cell.estimate) <= 1e-6 * Math.abs(centre) ? cell : {};
 }
 
 const spanText = (values, unit) => {
@@ -40,7 +47,6 @@ function panel(title, series, unit, { bands = [], rules = [] } = {}) {
 
 // What both panels show is the figure's label; the table beside it says the same in numbers.
 function blocksFigure(cell, quantity, pairs, caption) {
-  const { arm } = pairs[0].ends[0];
   const href = ({ run }) => (run ? addressOfRun(run) : "");
   const ends = pairs[0].ends.map((each, end) => ({
     mark: END_MARKS[end], name: end ? "base" : "arm", title: armTitle(cell, each.arm),
@@ -53,22 +59,25 @@ function blocksFigure(cell, quantity, pairs, caption) {
   const legend = `${quantity.label}${quantity.unit ? ` (${quantity.unit})` : ""}: ${ends.map(({ mark, title }) => `${mark} ${title}`).join(", ")}`;
   const panels = [panel(legend, [...ends].reverse(), "")];
   const said = [`${counted(pairs.length, "block")}: ${spans.join(", ")}`];
-  if (pairs.some((pair) => pair.difference != null)) {
-    const { effects, own } = effectOf(cell, pairs);
-    const unit = cell.isByRatio ? "ratio" : quantity.unit;
-    const name = cell.isByRatio ? "cost ratio" : `difference (${quantity.unit})`;
+  if (pairs.some(({ effects }) => effects.some((value) => value != null))) {
+    const own = ownOf(cell, pairs);
     const margin = bandOf(own);
-    const points = effects.map((value, at) => ({
-      value, href: href(pairs[at].ends[0]), said: `${name}, block ${pairs[at].block.number}: ${significant(value)}`,
+    const marked = ends.slice(1).map(({ mark, title }, base) => ({
+      mark, name: "arm", title: `${effectName(cell, quantity)} ${title}`, values: pairs.map(({ effects }) => effects[base]),
     }));
-    panels.push(panel(capital(name), [{ mark: "●", name: "arm", points }], unit, {
+    const series = marked.map(({ values, title, ...rest }) => ({
+      ...rest, points: values.map((value, at) => ({
+        value, href: href(pairs[at].ends[0]), said: `${title}, block ${pairs[at].block.number}: ${significant(value)}`,
+      })),
+    }));
+    panels.push(panel(marked.map(({ mark, title }) => `${mark} ${title}`).join(", "), series, cell.isByRatio ? "ratio" : quantity.unit, {
       bands: [
         ...(margin && !margin.includes(null) ? [{ name: "band", ends: margin }] : []),
         ...(own.low95 == null ? [] : [{ name: "within", ends: [own.low95, own.high95] }]),
       ],
       rules: [cell.isByRatio ? 1 : 0, ...(own.estimate == null ? [] : [own.estimate])],
     }));
-    said.push(`${name} of ${armTitle(cell, arm)} ${spanText(effects, "")}`);
+    said.push(...marked.map(({ title, values }) => `${title} ${spanText(values, "")}`));
     if (own.estimate != null) said.push(`in all ${estimateText(own)}: ${words(cell.verdict)}`);
   }
   const follow = (event) => { if (event.target.dataset.href) location.hash = event.target.dataset.href; };

@@ -18,7 +18,7 @@ function pairRow(pair, cell) {
   return row([
     names.length > 1 ? `${number} (${names.length} nodes)` : number,
     ...pair.ends.map(valueLink),
-    ...(cell.against ? [fixed(pair.ratio, 4), significant(pair.difference, 3)] : []),
+    ...pair.effects.map((effect) => (cell.isByRatio ? fixed(effect, 4) : significant(effect, 3))),
     pair.counts ? "yes" : "no",
   ]);
 }
@@ -29,20 +29,16 @@ function blocksPart(cell, name) {
   const quantity = quantityOf(cell);
   const unit = quantity.unit ? ` (${quantity.unit})` : "";
   const bases = basesOf(cell, name).map((arm) => armTitle(cell, arm));
-  const isToAll = bases.length > 1;
-  const below = isToAll
-    ? `the cost ratio to the geometric mean of ${bases.join(" and ")}, whose A/A pair passed,`
-    : "how the two compare";
-  const caption = "Block by block, in the order of the plan" + (cell.against
-    ? `; below, ${below} within each block, with the margin and the 95 % interval. ` : ". ")
+  const each = bases.length > 1 ? ", each of which has to agree," : "";
+  const caption = "Block by block, in the order of the plan" + (bases.length
+    ? `; below, the ${effectName(cell, quantity)} ${bases.join(" and ")}${each} within each block, with the margin and the 95 % interval. ` : ". ")
     + `Select a point to open its run. ${BETTER[quantity.better] ?? ""}`;
-  const effects = isToAll ? ["Cost ratio to their mean", `Difference from ${bases[0]}${unit}`]
-    : ["Cost ratio", `Difference${unit}`];
+  const effects = bases.map((base) => capital(`${effectName(cell, quantity)} ${base}`));
   return [
     casesOf(cell).length > 1 ? element("h2", {}, caseTitle(cell, name)) : null,
     blocksFigure(cell, quantity, pairs, caption),
     table(`Blocks of ${armTitle(cell)}; each value leads to its run`,
-      ["Block", ...[armTitle(cell), ...bases].map((arm) => arm + unit), ...(cell.against ? effects : []), "Counts"],
+      ["Block", ...[armTitle(cell), ...bases].map((arm) => arm + unit), ...effects, "Counts"],
       pairs.map((pair) => pairRow(pair, cell))),
   ];
 }
@@ -66,7 +62,7 @@ function cellView(cell, above, head) {
     title: `${armTitle(cell)}, ${caseTitle(cell)}`,
     parts: [
       path(["Start", startAddress], above, [armTitle(cell)]),
-      element("div", { class: "claim-head" }, badge(cell.verdict), element("span", { class: "small" }, head)),
+      element("div", { class: "claim-head" }, badge(cell.verdict, costText(cell)), element("span", { class: "small" }, head)),
       element("h1", { tabindex: "-1" }, `${armTitle(cell)}${cell.against ? ` against ${armTitle(cell, cell.against)}` : ""}: ${cellName(cell)}`),
       element("p", { class: `callout verdict-${cell.verdict}` },
         [doubts(cell), cell.reason || outcomes[cell.verdict][1]].filter(Boolean).join("; ")),
@@ -80,7 +76,7 @@ function cellView(cell, above, head) {
         ["A/A pair", [words(cell.control), estimateText(controlOf(cell))].filter((each) => each !== NONE).join(", ")],
         ["Binaries and libraries", cell.identity],
       ], "facts two"),
-      ...(casesOf(cell).length ? casesOf(cell).flatMap((each) => blocksPart(cell, each)) : replayedPart(cell)),
+      ...(casesOf(cell).length ? casesOf(cell).flatMap((each) => sidesOf(cell).flatMap((side) => blocksPart(side, each))) : replayedPart(cell)),
     ].filter(Boolean),
   };
 }

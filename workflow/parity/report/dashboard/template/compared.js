@@ -29,7 +29,7 @@ const marginsText = (cell) => [
 function cellRow(cell, scale) {
   return row([
     cell.case ? link(addressOfCell(cell), armLabel(cell)) : armLabel(cell),
-    cellName(cell), shortName(cell.dataset), badge(cell.verdict), strip(cell, scale) ?? "", estimateText(cell), marginsText(cell),
+    cellName(cell), shortName(cell.dataset), badge(cell.verdict, costText(cell)), strip(cell, scale) ?? "", estimateText(cell), marginsText(cell),
     cell.blocks, words(cell.control), [doubts(cell), cell.reason].filter(Boolean).join("; "),
   ]);
 }

@@ -48,7 +48,9 @@ const NOWHERE = opened({ arms: {}, cases: {}, quantities: {}, natives: {}, block
 
 // Of a run, a comparison or a cell of a claim: each says of which dataset it is.
 const archiveOf = (row) => archives.get(row.dataset) ?? NOWHERE;
-const armTitle = (row, arm = row.arm) => archiveOf(row).arms[arm] ?? capital(arm);
+const armTitle = (row, arms = row.arm) => arms.split(" + ").map((arm) => archiveOf(row).arms[arm] ?? capital(arm)).join(" + ");
+// A cell may rest on several arms, each against one of its own.
+const sidesOf = (cell) => cell.arm.split(" + ").map((arm, place) => ({ ...cell, arm, against: cell.against?.split(" + ")[place] ?? cell.against }));
 // A cell may rest on several cases.
 const casesOf = (row) => row.case.split(" + ").filter((name) => archiveOf(row).cases[name]);
 const caseTitle = (row, name = row.case) => name.split(" + ").map((each) => archiveOf(row).cases[each]?.title ?? each).join(" + ");
@@ -90,12 +92,8 @@ function basesOf(cell, caseName) {
   return isToAll ? natives : [cell.against];
 }
 
-function geometricMean(values) {
-  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
-}
-
 // One row per block of a case of a cell. Its `ends` are the last attempts of the cell's arm and of
-// its bases, and a block counts if they all do.
+// its bases, and a block counts if they all do; its `effects` are against each base.
 function pairsOf(cell, caseName) {
   const { blockOf } = archiveOf(cell);
   const sides = [cell.arm, ...basesOf(cell, caseName)];
@@ -111,18 +109,16 @@ function pairsOf(cell, caseName) {
       });
       const [own, ...bases] = ends;
       const counts = ends.every((each) => each.counts);
-      const compared = counts && bases.length > 0;
-      const values = bases.map((each) => each.value);
-      const isRatio = compared && Math.min(own.value, ...values) > 0;
-      const base = isRatio ? geometricMean(values) : null;
-      return {
-        block: blockOf.get(block), ends, counts,
-        ratio: isRatio ? (inverse ? base / own.value : own.value / base) : null,
-        difference: compared ? own.value - values.reduce((sum, value) => sum + value, 0) / values.length : null,
-      };
+      const effects = bases.map((base) => {
+        if (!counts) return null;
+        if (!cell.isByRatio) return own.value - base.value;
+        if (Math.min(own.value, base.value) <= 0) return null;
+        return inverse ? base.value / own.value : own.value / base.value;
+      });
+      return { block: blockOf.get(block), ends, counts, effects };
     });
 }
 
 // Whether a run is part of a cell.
 const isPartOf = (run, cell) => run.dataset === cell.dataset
-  && casesOf(cell).includes(run.case) && [cell.arm, ...basesOf(cell, run.case)].includes(run.arm);
+  && casesOf(cell).includes(run.case) && sidesOf(cell).some((side) => [side.arm, ...basesOf(side, run.case)].includes(run.arm));

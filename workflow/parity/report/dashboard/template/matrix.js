@@ -21,11 +21,17 @@ function runtimeTitle(runtime) {
   return (title ?? capital(runtime)) + (cells[0].is_control ? " (A/A)" : "");
 }
 
-// How comparisons ended, in the order of the footer: `2 equivalent, 1 inconclusive`.
+// What comparisons say, in the order of the footer: `2 at most, 1 cannot tell`.
 const endings = (cells) => Object.keys(outcomes)
   .map((name) => [cells.filter((cell) => cell.verdict === name).length, name])
   .filter(([count]) => count).map(([count, name]) => `${count} ${inNumber(count, name)}`).join(", ");
-const inNumber = (count, name) => words(count === 1 ? name : name.replace(/^costs/, "cost"));
+const inNumber = (count, name) => words(count === 1 ? name : name.replace(/^(cost|save)s/, "$1"));
+const sameText = (cells) => {
+  const count = cells.filter(({ same }) => same).length;
+  return count ? `${count} the same` : "";
+};
+// `costs 0.5 to 1.3 %`, `at most 1.3 %`: what a comparison says of the cost.
+const costText = ({ verdict, bound }) => [words(verdict), verdict === "cannot-tell" && bound ? `(±${bound})` : bound].filter(Boolean).join(" ");
 
 const noAnswer = () => element("td", { class: "nothing" }, element("span", { "aria-label": "not measured", role: "img" }, NONE));
 
@@ -34,11 +40,11 @@ function answer(cells, hasArms, hasSystems) {
   const [first, ...others] = byWeight(cells);
   const doubt = doubts(first);
   const facts = [
-    first.blocks ? `n ${first.blocks}` : first.reason, first.margin == null ? "" : marginText(first),
+    first.blocks ? `n ${first.blocks}` : first.reason, first.same ? "the same" : "", first.margin == null ? "" : marginText(first),
     hasArms ? armTitle(first).replace(/^.*\((.*)\)$/, "$1") : "", hasSystems ? systemOf(first).replace(/ \(.*/, "") : "",
   ];
   return element("td", { class: `answer verdict-${first.verdict}` },
-    element("a", { href: addressOfCompared(first) }, badge(first.verdict),
+    element("a", { href: addressOfCompared(first) }, badge(first.verdict, costText(first)),
       first.estimate == null ? null : element("span", { class: "estimate" }, estimateText(first).replace(", ", ",\u00a0"))),
     element("span", { class: "small" }, facts.filter(Boolean).join(" · ")),
     others.length ? element("span", { class: "small" }, `also ${endings(others)}`) : null,
@@ -50,7 +56,7 @@ function answers(cells, hasSystems) {
   const found = [...grouped(cells, (cell) => cell.verdict)].sort(([a], [b]) => Object.keys(outcomes).indexOf(a) - Object.keys(outcomes).indexOf(b));
   const [most] = cells.filter((cell) => isRatio(cell.unit) && cell.estimate != null).sort((a, b) => b.estimate - a.estimate);
   const weightiest = found.reduce((best, each) => (each[1].length > best[1].length ? each : best))[0];
-  const facts = most && [cells.length > 1 ? "largest" : "", `n ${most.blocks}`, most.margin == null ? "" : marginText(most), hasSystems ? systemOf(most).replace(/ \(.*/, "") : ""];
+  const facts = most && [sameText(cells), cells.length > 1 ? "largest" : "", `n ${most.blocks}`, most.margin == null ? "" : marginText(most), hasSystems ? systemOf(most).replace(/ \(.*/, "") : ""];
   const doubt = [...new Set(cells.map(doubts).filter(Boolean))].join("; ");
   return element("td", { class: `answer verdict-${weightiest}` },
     element("a", { href: addressOfBenchmark(cells[0]) },
@@ -130,9 +136,9 @@ function fillMatrix() {
   const shown = foundComparisons();
   const measured = shown.filter((cell) => cell.blocks);
   const bounded = measured.filter((cell) => cell.is_asked && cell.margin != null);
-  const costs = ["costs-more", "costs-less"].filter((name) => !bounded.some((cell) => cell.verdict === name));
+  const costs = ["costs", "saves"].filter((name) => !bounded.some((cell) => cell.verdict === name));
   document.querySelector(".found-comparisons").textContent = bounded.length
-    ? `Of ${counted(bounded.length, "comparison")} with a margin: ${[endings(bounded), ...costs.map((name) => `0 ${inNumber(0, name)}`)].join(", ")}.`
+    ? `Of ${counted(bounded.length, "comparison")} with a margin: ${[endings(bounded), ...costs.map((name) => `0 ${inNumber(0, name)}`), sameText(bounded)].filter(Boolean).join(", ")}.`
     : `${measured.length || "No"} comparisons, none with a margin.`;
   document.getElementById("alarm").replaceChildren(...alarm());
   document.getElementById("matrix").replaceChildren(...[
