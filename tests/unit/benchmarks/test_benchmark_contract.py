@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,16 +25,12 @@ sample = st.fixed_dictionaries(
         "private_writable": number, "private_dirty": number,
     }
 )  # fmt: skip
+FILES = ["hpccoutf.txt", "np.out", "HPCG-Benchmark_3.1_1.txt", "ior.json", "mpi_time.csv"]
 outputs = st.builds(
     Outputs,
     stdout=st.text(),
     stderr=st.text(),
-    files=st.dictionaries(
-        st.sampled_from(
-            ["hpccoutf.txt", "np.out", "HPCG-Benchmark_3.1_1.txt", "ior.json", "mpi_time.csv"]
-        ),
-        st.text(),
-    ),
+    files=st.dictionaries(st.sampled_from(FILES), st.text()),
     wall_seconds=st.lists(st.floats()).map(tuple),
     samples=st.lists(sample).map(tuple),
     command=st.lists(st.one_of(st.just("-w"), st.text())).map(tuple),
@@ -84,37 +79,18 @@ def test_every_parameter_is_described_and_its_default_is_allowed(benchmark):
 @each
 def test_the_program_is_named_by_absolute_paths_and_bound_to_cpus_of_the_node(benchmark):
     program = benchmark.program(case(benchmark), NODE)
-    assert program.argv[0].startswith("/")
-    assert set(program.cpus) <= set(NODE.cpus)
-    assert program.cpus
+    assert program.argv[0].startswith("/") and set(program.cpus) <= set(NODE.cpus) and program.cpus
     assert all(binary.startswith("/") for binary in benchmark.binaries)
-
-
-@pytest.mark.parametrize(
-    "benchmark",
-    [benchmark for benchmark in ALL if benchmark.allocations],
-    ids=lambda benchmark: benchmark.name,
-)
-def test_ranks_are_started_by_the_site_where_they_are_asked_for(benchmark):
-    program = benchmark.program(case(benchmark) | {"nodes": 1, "ranks": 2}, NODE)
-    assert (program.nodes, program.ranks, len(program.cpus)) == (1, 2, 2)
-    assert benchmark.allocations in ("optional", "required")
-
-
-@each
-def test_what_is_compared_by_difference_is_compared(benchmark):
     assert set(benchmark.differences) <= set(benchmark.primary)
+    assert benchmark.allocations in ("", "optional", "required")
+    if benchmark.allocations:
+        placed = benchmark.program(case(benchmark) | {"nodes": 1, "ranks": 2}, NODE)
+        assert (placed.nodes, placed.ranks, len(placed.cpus)) == (1, 2, 2)
 
 
-def test_a_probe_is_quick_and_says_what_to_install():
+def test_a_probe_says_what_to_install():
     for benchmark in ALL:
-        # The quickest of three: a neighbour on the machine may hold up one.
-        took = []
-        for _ in range(3):
-            start = time.monotonic()
-            presence = benchmark.probe()
-            took.append(time.monotonic() - start)
-        assert min(took) < 0.5
+        presence = benchmark.probe()
         assert presence.available or (presence.reason and presence.remedy)
 
 

@@ -29,18 +29,13 @@ class Plain(SysbenchCpu):
 @each
 def test_what_is_compared_and_drawn_is_declared(benchmark) -> None:
     names = [quantity.metric for quantity in benchmark.metrics]
-    assert len(set(names)) == len(names)
-    assert set(benchmark.primary) <= set(names)
+    assert len(set(names)) == len(names) and set(benchmark.primary) <= set(names)
     for spec in benchmark.figures:
         assert set(spec.quantities) <= set(benchmark.metrics)
     for quantity in benchmark.metrics:
         assert quantity.label and quantity.unit
         assert quantity.better in ("lower", "higher", "neither")
         assert bool(quantity.shown) == (quantity.factor != 1)
-
-
-@each
-def test_levels_that_are_spelt_or_explained_are_levels(benchmark) -> None:
     levels = {level for known in benchmark.factors.values() for level in known}
     explained = {level for spec in benchmark.figures for level in spec.levels}
     assert set(benchmark.spelt) | explained <= levels

@@ -62,13 +62,10 @@ PLANTED = [
 ]
 
 
-def test_only_samples_at_full_size_count():
+def test_only_samples_at_full_size_count_and_what_is_on_free_lists_is_not_in_use():
     node, programs = plateau(PLANTED)
     assert [sample["seconds"] for sample in node] == [0.4, 0.6, 0.8]
     assert [sample["private_dirty"] // MIB for sample in programs] == [1000, 1000, 960]
-
-
-def test_what_is_on_free_lists_is_not_in_use():
     found = values(parse(PLANTED))
     assert found["node_used_median"] == 1101
     assert found["node_used_increment"] == 1101 - 100
@@ -76,25 +73,32 @@ def test_what_is_on_free_lists_is_not_in_use():
     assert found["process_private"] == 1010
 
 
-def test_too_few_samples():
-    assert parse(samples("memory/samples-few.jsonl")).reason == "too-few-samples"
-    assert parse(PLANTED[:5]).reason == "too-few-samples"
-    assert parse([row(-0.2)]).reason == "too-few-samples"
+FREE_LISTS_UNTOLD = [
+    {k: v for k, v in sample.items() if k != "node_free_per_cpu"} for sample in PLANTED
+]
 
 
-def test_no_sample_from_before_the_start():
-    assert parse(PLANTED[1:]).reason == "no-background"
-    assert parse([]).reason == "no-background"
-
-
-def test_samples_that_do_not_tell_the_free_lists():
-    rows = [{k: v for k, v in sample.items() if k != "node_free_per_cpu"} for sample in PLANTED]
-    assert parse(rows).reason == "unparsable"
-
-
-def test_a_moment_that_is_sampled_twice():
-    assert parse(PLANTED + PLANTED).reason == "several-runs"
-    assert parse([PLANTED[0], *PLANTED]).reason == "several-runs"
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (samples("memory/samples-few.jsonl"), "too-few-samples"),
+        (PLANTED[:5], "too-few-samples"),
+        ([row(-0.2)], "too-few-samples"),
+        # None from before the start.
+        (PLANTED[1:], "no-background"),
+        ([], "no-background"),
+        (FREE_LISTS_UNTOLD, "unparsable"),
+        (PLANTED + PLANTED, "several-runs"),
+        ([PLANTED[0], *PLANTED], "several-runs"),
+        # Less than no memory.
+        *(
+            ([s | ({key: -1} if s[key] is not None else {}) for s in PLANTED], "unparsable")
+            for key in ("node_used", "node_free_per_cpu", "private_dirty")
+        ),
+    ],
+)
+def test_samples_that_tell_nothing_are_refused(rows, reason):
+    assert (parse(rows).reason, parse(rows).metrics) == (reason, ())
 
 
 @given(
@@ -116,31 +120,17 @@ def test_the_program_itself_must_have_done_its_work():
     assert not any(parse(samples(), text).valid for text in cuts(golden("memory/real.txt")))
 
 
-def test_the_program_is_sampled_and_named():
+def test_the_program_is_sampled_and_named_and_the_node_compared_by_difference():
     program = BENCHMARK.program(defaults(BENCHMARK), NODE)
     assert program.argv == COMMAND
     assert (program.sample_seconds, program.sample_processes) == (0.2, ("likwid-bench",))
-
-
-@pytest.mark.parametrize("name", ["node_used_median", "node_used_increment"])
-def test_the_node_is_compared_by_difference(name):
-    assert name in BENCHMARK.differences
+    assert {"node_used_median", "node_used_increment"} <= set(BENCHMARK.differences)
     assert "process_private" not in BENCHMARK.differences
 
 
 def test_the_time_of_the_passes_is_told_whether_or_not_samples_are_enough():
-    outputs = Outputs(
-        stdout=golden("memory/real.txt"),
-        wall_seconds=(9.0,),
-        parameters=defaults(BENCHMARK),
-        command=COMMAND,
-    )
+    asked = {"parameters": defaults(BENCHMARK), "command": COMMAND}
+    outputs = Outputs(golden("memory/real.txt"), wall_seconds=(9.0,), **asked)
     assert BENCHMARK.parse(outputs).reason == "no-background"
     assert BENCHMARK.timed_seconds(outputs) == 1.25989
     assert BENCHMARK.timed_seconds(replace(outputs, stdout="")) == 0
-
-
-@pytest.mark.parametrize("key", ["node_used", "node_free_per_cpu", "private_dirty"])
-def test_less_than_no_memory_is_refused(key):
-    rows = [{**sample, key: -1} if sample[key] is not None else sample for sample in PLANTED]
-    assert (parse(rows).reason, parse(rows).metrics) == ("unparsable", ())

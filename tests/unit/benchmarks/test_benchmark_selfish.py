@@ -181,11 +181,6 @@ def test_no_part_is_a_whole(length):
     assert parsed.reason in ("truncated", "unparsable")
 
 
-def test_a_killed_run():
-    truncated = (GOLDEN / "selfish/truncated.trace").read_bytes()
-    assert parse(truncated, seconds=0.1).reason == "truncated"
-
-
 @pytest.mark.parametrize(
     ("content", "asked", "reason"),
     [
@@ -211,6 +206,9 @@ def test_what_is_no_trace_of_this_run(content, asked, reason):
     assert parse(content, **asked).reason == reason
 
 
-def test_a_run_without_a_trace():
+def test_a_run_that_was_killed_or_left_no_trace():
+    assert (
+        parse((GOLDEN / "selfish/truncated.trace").read_bytes(), seconds=0.1).reason == "truncated"
+    )
     parsed = BENCHMARK.parse(Outputs(parameters=defaults(BENCHMARK, mode="detours")))
     assert (parsed.reason, parsed.detail) == ("unparsable", "the run left no trace")

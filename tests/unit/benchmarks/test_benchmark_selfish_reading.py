@@ -47,22 +47,20 @@ def test_what_neither_selfish_nor_the_reader_took_is_what_serving_took():
 
 
 @pytest.mark.parametrize(
-    ("line", "beside", "reason"),
+    ("line", "beside", "more", "reason"),
     [
-        (IDLE, "reading", "wrong-size"),
-        (LINE, "nothing", "wrong-size"),
-        (LINE + LINE, "reading", "unparsable"),
-        (LINE[:-1], "reading", "unparsable"),
-        ("", "nothing", "unparsable"),
+        (IDLE, "reading", {}, "wrong-size"),
+        (LINE, "nothing", {}, "wrong-size"),
+        (LINE + LINE, "reading", {}, "unparsable"),
+        (LINE[:-1], "reading", {}, "unparsable"),
+        ("", "nothing", {}, "unparsable"),
+        # What selfish refuses stays refused.
+        (LINE, "reading", {"files": {TALLY: LINE}}, "unparsable"),
     ],
 )
-def test_what_is_no_line_of_this_run(line, beside, reason):
-    assert parse(line, beside).reason == reason
-    assert not parse(line, beside).metrics
-
-
-def test_what_selfish_refuses_stays_refused():
-    assert parse(LINE, "reading", files={TALLY: LINE}).reason == "unparsable"
+def test_what_is_no_line_of_this_run(line, beside, more, reason):
+    parsed = parse(line, beside, **more)
+    assert (parsed.reason, parsed.metrics) == (reason, ())
 
 
 @pytest.fixture(scope="module")

@@ -15,13 +15,14 @@ BUILT = [each for each in benchmarks().values() if each.provided_by("spack").spa
 SPACK = [benchmark.provided_by("spack") for benchmark in BUILT]
 
 
-@pytest.mark.parametrize("benchmark", SPACK, ids=lambda benchmark: benchmark.name)
+each = pytest.mark.parametrize("benchmark", SPACK, ids=lambda benchmark: benchmark.name)
+
+
+@each
 def test_what_is_not_built_says_how_to_get_it(benchmark, monkeypatch):
     monkeypatch.setattr(programs.os, "access", lambda *_: False)
-    presence = benchmark.probe()
-    assert not presence.available
-    assert presence.reason.startswith("not built: ")
-    first = benchmark.spack_packages[0]
+    presence, first = benchmark.probe(), benchmark.spack_packages[0]
+    assert not presence.available and presence.reason.startswith("not built: ")
     assert "snakemake native" in presence.remedy
     assert f"{first.name}@{first.version}" in presence.remedy
 
@@ -37,11 +38,15 @@ def test_a_build_is_named_after_its_hash(tmp_path, monkeypatch):
     assert (presence.available, presence.version) == (True, "hpcg-3.1-abcdefg")
 
 
-@pytest.mark.parametrize("benchmark", SPACK, ids=lambda benchmark: benchmark.name)
+@each
 def test_another_toolchain_s_programs_lie_in_its_own_view(benchmark):
     other = benchmark.provided_by("spack-debian12-v1")
     assert other.name == benchmark.name and other is not benchmark
     assert benchmark.provided_by("spack") is benchmark
+    paths = [path for path in benchmark.binaries if path.startswith("/opt/parity/")]
+    folders = {package.view_folder for package in benchmark.spack_packages}
+    assert {path.split("/")[5] for path in paths} <= folders
+    assert all(p.version[0].isdigit() or "=" in p.version for p in benchmark.spack_packages)
     built = [path for path in other.binaries if path.startswith("/opt/parity/")]
     assert built and all(path.startswith("/opt/parity/debian12-v1/view/") for path in built)
     levels = {key: levels[0] for key, levels in benchmark.factors.items()}
@@ -50,17 +55,6 @@ def test_another_toolchain_s_programs_lie_in_its_own_view(benchmark):
     here, there = (" ".join(each.program(case, NODE).argv) for each in (benchmark, other))
     assert "/opt/parity/debian12/view/" in here
     assert there == here.replace("/opt/parity/debian12/", "/opt/parity/debian12-v1/")
-
-
-@pytest.mark.parametrize("benchmark", SPACK, ids=lambda benchmark: benchmark.name)
-def test_every_program_is_in_a_folder_that_spack_is_told(benchmark):
-    folders = {package.view_folder for package in benchmark.spack_packages}
-    paths = [path for path in benchmark.binaries if path.startswith("/opt/parity/")]
-    assert {path.split("/")[5] for path in paths} <= folders
-    assert all(
-        package.version[0].isdigit() or "=" in package.version
-        for package in benchmark.spack_packages
-    )
 
 
 @pytest.mark.parametrize("name", ["hpcg", "npb", "ior", "mpip"])

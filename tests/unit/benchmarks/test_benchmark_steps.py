@@ -81,10 +81,6 @@ def test_no_part_is_a_whole(length):
     assert parse(REAL[1][:length]).reason in ("truncated", "unparsable")
 
 
-def test_a_killed_run():
-    assert parse((GOLDEN / "steps/truncated.bin").read_bytes()).reason == "truncated"
-
-
 def test_memory_that_could_not_be_locked_is_told():
     assert parse(written([100_000], locked=0), steps=1).detail == NOT_LOCKED
 
@@ -117,6 +113,7 @@ def test_ranks_that_are_no_world_are_refused():
     assert BENCHMARK.parse(replace(alone, parameters=parameters)).reason == "world-size"
 
 
-def test_a_run_without_steps():
+def test_a_run_that_was_killed_or_left_no_steps():
+    assert parse((GOLDEN / "steps/truncated.bin").read_bytes()).reason == "truncated"
     parsed = BENCHMARK.parse(Outputs(parameters=defaults(BENCHMARK)))
     assert (parsed.reason, parsed.detail) == ("unparsable", "the run left no steps")

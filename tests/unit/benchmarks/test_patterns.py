@@ -9,19 +9,10 @@ from parity.benchmarks.own_program import LONGEST_LINE, check_pattern, compiled,
 from parity.core.errors import UserError
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        r"Loop time of ([\d.]+) on \d+ procs",
-        r"^(?:a|b): (\d+)",
-        r"(\d{1,3})?x",
-        r"(x|y)",
-        "(?i)T (.)",
-        r"(a+)+",
-        r"((?:a|ab)*)",
-        r".*.*.*.*(x)",
-    ],
-)
+@pytest.mark.parametrize("pattern", [
+    r"Loop time of ([\d.]+) on \d+ procs", r"^(?:a|b): (\d+)", r"(\d{1,3})?x", r"(x|y)",
+    "(?i)T (.)", r"(a+)+", r"((?:a|ab)*)", r".*.*.*.*(x)",
+])  # fmt: skip
 def test_what_people_write_is_taken(pattern: str) -> None:
     check_pattern(pattern, 1, "here")
 

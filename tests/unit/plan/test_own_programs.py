@@ -33,7 +33,7 @@ def load(folder: Path, name: str = "melt", entry: Any = None, **study: Any) -> S
     return study_of(folder, arms=arms, benchmarks={name: entry or entry_of()}, **study)
 
 
-def test_a_program_has_cases_as_any_benchmark(tmp_path: Path) -> None:
+def test_a_program_has_cases_as_any_benchmark_and_the_plan_alone_knows_it(tmp_path: Path) -> None:
     study = load(tmp_path)
     names = ["melt-cold-steps_10", "melt-cold-steps_20", "melt-warm-steps_10", "melt-warm-steps_20"]
     assert [case.name for case in study.cases] == names
@@ -41,15 +41,15 @@ def test_a_program_has_cases_as_any_benchmark(tmp_path: Path) -> None:
     assert study.cases[0].parameters["steps"] == 10
     scale = {"tiny": {"blocks": 2, "parameters": {"melt": {"steps": 7}}}}
     assert {case.parameters["steps"] for case in load(tmp_path, scales=scale).cases} == {7}
-
-
-def test_the_plan_alone_knows_the_program(tmp_path: Path) -> None:
-    study = load(tmp_path)
     write_plan(tmp_path / "plan.json", make_plan(study))
     plan = read_plan(tmp_path / "plan.json")
     assert plan.benchmark_titles == {"melt": "Melt"}
     made, planned = (each.definitions["melt"] for each in (study, plan))
     assert (made.metrics, made.title) == (planned.metrics, planned.title)
+    # The number of ranks stands in words of a program on allocations.
+    entry = entry_of(program=["/melt", "{steps}", "{mode}", "{ranks}"])
+    placed = load(tmp_path, entry=entry | {"allocations": ["1x2"]}).cases[0]
+    assert placed.name == "melt-1x2-cold-steps_10" and placed.is_placed
 
 
 def test_another_content_of_what_it_needs_is_another_block(tmp_path: Path) -> None:
@@ -126,9 +126,3 @@ def test_names_of_something_else_are_refused(tmp_path: Path) -> None:
     scale = {"tiny": {"blocks": 2, "parameters": {"melt": {"command": "x"}}}}
     with pytest.raises(UserError, match="'x' is not of the right type"):
         load(tmp_path, scales=scale)
-
-
-def test_ranks_stand_in_words_of_a_program_on_allocations(tmp_path: Path) -> None:
-    entry = entry_of(program=["/melt", "{steps}", "{mode}", "{ranks}"])
-    study = load(tmp_path, entry=entry | {"allocations": ["1x2"]})
-    assert study.cases[0].name == "melt-1x2-cold-steps_10" and study.cases[0].is_placed

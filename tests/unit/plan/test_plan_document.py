@@ -14,13 +14,9 @@ from parity.plan.plan import PLAN, PLAN_VERSION, plan_digest, read_plan, write_p
 ARCHIVE = Path(__file__).parents[3] / "results/archive"
 DEEP = "[" * 100_000 + "]" * 100_000
 RUNS = [{"run": "c.native-a", "case": "c", "arm": "native-a"}]
-PLAN_OF_ONE_RUN = plan_of(
-    {
-        "arms": ["native-a", "native-b"],
-        "cases": [{"case": "c", "benchmark": "c"}],
-        "blocks": [{"block": "b", "number": 1, "runs": RUNS}],
-    }
-)
+BLOCKS = [{"block": "b", "number": 1, "runs": RUNS}]
+CASES = [{"case": "c", "benchmark": "c"}]
+PLAN_OF_ONE_RUN = plan_of({"arms": ["native-a", "native-b"], "cases": CASES, "blocks": BLOCKS})
 CONTENT = json.loads(canonical(PLAN_OF_ONE_RUN))
 
 
@@ -47,14 +43,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize("key", WRONG)
-def test_a_wrong_value_is_named_by_its_place(key: str, tmp_path: Path) -> None:
-    error = _refusal(tmp_path, json.dumps(CONTENT | WRONG[key]))
-    assert error.where == f"{tmp_path / PLAN}: {key}"
-
-
-def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_plan_is_read_as_it_was_written_and_a_wrong_value_named(key, tmp_path: Path) -> None:
     write_plan(tmp_path / PLAN, PLAN_OF_ONE_RUN)
     assert read_plan(tmp_path / PLAN) == PLAN_OF_ONE_RUN
+    error = _refusal(tmp_path, json.dumps(CONTENT | WRONG[key]))
+    assert error.where == f"{tmp_path / PLAN}: {key}"
 
 
 SHAPES = {"machine-2026-11-20": 1, "slurm-2026-11-21": 2}

@@ -81,15 +81,12 @@ def test_what_a_study_says_of_it_wrongly_is_refused(tmp_path) -> None:
     assert "not native" in _refused(tmp_path, aa_pair=["native-a", PLUS]).what
 
 
-def test_a_scale_may_leave_it_out(tmp_path) -> None:
-    plan = _plan(tmp_path, scales={"smoke": {"blocks": 2, "arms": [*NATIVE, "namespaces"]}})
-    assert plan.positive_control is None and plan.positive_arm == "" and not plan.not_tested
-
-
-def test_blocks_and_figures_say_how_much_it_does(tmp_path) -> None:
+def test_blocks_and_figures_say_how_much_it_does_and_a_scale_may_leave_it_out(tmp_path) -> None:
     plan, other = _plan(tmp_path), {"arm": PLUS, "work_percent": 8}
     assert plan.arm_titles[PLUS] == "Native, 4 % more work"
     assert plan.blocks[0].name != _plan(tmp_path, positive_control=other).blocks[0].name
+    without = _plan(tmp_path, scales={"smoke": {"blocks": 2, "arms": [*NATIVE, "namespaces"]}})
+    assert without.positive_control is None and not (without.positive_arm or without.not_tested)
 
 
 def test_its_arm_runs_the_bare_program_and_is_no_native_of_a_pair() -> None:

@@ -20,13 +20,10 @@ def test_several_kinds_are_no_cluster_and_say_all_that_each_says() -> None:
     assert both.threat == f"{KINDS['virtual-cluster'].threat} {KINDS['vm'].threat}"
 
 
-def test_no_system_and_an_unknown_one() -> None:
+def test_no_system_an_unknown_one_and_what_others_measured() -> None:
     assert (kind_of([]).label, kind_of([]).support) == ("", MACHINE)
     with pytest.raises(UserError, match="mainframe"):
         kind_of(["mainframe"])
-
-
-def test_what_others_measured_is_not_said_to_be_ours() -> None:
     imported, ours = kind_of(["imported"]), kind_of(["vm"])
     assert "randomised" in ours.conduct and "{reference}" in ours.conduct
     assert "before" in ours.margin and "after the data" in imported.margin

@@ -67,6 +67,12 @@ def test_own_and_shared_scatter_are_those_of_a_block_design() -> None:
     assert noise.shared == pytest.approx(0.03, rel=0.1)
     assert noise.deviation == pytest.approx(0.01 * math.sqrt(2), rel=0.06)
     assert (noise.blocks, len(noise.arms)) == (400, 5)
+    # Numbers that are not all above zero are drawn as they are.
+    numbers = _numbers(np.random.default_rng(5).normal(0, 1, (12, 3)))
+    by_arm = {arm: {b: v - 2 for b, v in of.items()} for arm, of in numbers.by_arm.items()}
+    noise = noise_of(replace(numbers, by_arm=by_arm), "native-a", "live/x")
+    drawn = noise.drawn(ARMS[:3], 5000, np.random.default_rng(6))
+    assert not noise.is_log and drawn["native-a"].min() < 0
 
 
 def test_blocks_are_drawn_again_around_each_arm_s_own_mean() -> None:
@@ -94,16 +100,6 @@ def test_of_few_blocks_only_the_variance_is_known_and_of_none_it_is_assumed() ->
     simulator = Simulator(synthetic.plan(3), [], VM)
     assumed = simulator.noises.of(simulator.plan.case("hpcc"), "hpl")
     assert (assumed.own, assumed.better, assumed.unit) == (0.01, "higher", "Gflop/s")
-
-
-def test_numbers_that_are_not_all_above_zero_are_drawn_as_they_are() -> None:
-    logs = np.random.default_rng(5).normal(0, 1, (12, 3))
-    numbers = _numbers(logs)
-    by_arm = {arm: {b: v - 2 for b, v in of.items()} for arm, of in numbers.by_arm.items()}
-    noise = noise_of(replace(numbers, by_arm=by_arm), "native-a", "live/x")
-    assert not noise.is_log
-    drawn = noise.drawn(ARMS[:3], 5000, np.random.default_rng(6))
-    assert drawn["native-a"].min() < 0
 
 
 def test_a_draw_is_known_by_its_number_whatever_else_is_drawn() -> None:
@@ -190,17 +186,12 @@ def test_a_claim_that_something_differs_holds_wrongly_in_few_draws(tmp_path) -> 
 
 
 def test_only_the_tests_that_the_plan_can_decide_are_asked(tmp_path) -> None:
-    stream = claims_data.test_of(
-        "equivalence",
-        {"benchmark": "stream", "metric": "triad", "arms": ["docker"]},
-        margin_percent=1,
-    )
+    stream = _test(arms=["docker"], key=("stream", "triad"))
     simulator = _simulator(24, 0.0001)
     [found] = chances.chances([_claim(tmp_path, _test(arms=["docker"]), stream)], simulator)
     assert (found.of_tests, found.share, found.verdict) == ("1 of 2", 1.0, "supported")
     assert not chances.chances([_claim(tmp_path, stream)], simulator)
-    exists = {"expect": True}
-    assert not chances.chances([_claim(tmp_path, _test("exists", **exists))], simulator)
+    assert not chances.chances([_claim(tmp_path, _test("exists", expect=True))], simulator)
 
 
 def test_a_margin_beyond_every_feasible_plan_is_said_before_measuring(tmp_path) -> None:
@@ -236,16 +227,15 @@ def test_a_bound_on_scatter_below_the_scatter_is_beyond_every_plan(tmp_path) -> 
 
 
 def test_the_interval_of_a_chance_covers_it_however_the_draws_ended() -> None:
-    claim, random = None, np.random.default_rng(8)
+    random = np.random.default_rng(8)
     for truth in (0.02, 0.3, 0.9):
         covered = 0
         for _ in range(800):
             passed = np.cumsum(random.random(chances.MOST_DRAWS) < truth)
             ended = int(np.argmax(passed >= chances.ENOUGH_PASSES))
             draws = ended + 1 if passed[-1] >= chances.ENOUGH_PASSES else chances.MOST_DRAWS
-            found = chances.Chance(
-                claim, "1 of 1", True, 1, 1, int(passed[draws - 1]), draws, "", "", False, None
-            )
+            tally = int(passed[draws - 1]), draws
+            found = chances.Chance(None, "1 of 1", True, 1, 1, *tally, "", "", False, None)
             low, high = found.interval95
             covered += low <= truth <= high
         assert covered / 800 >= 0.95 - 4 * math.sqrt(0.05 * 0.95 / 800)
@@ -253,9 +243,7 @@ def test_the_interval_of_a_chance_covers_it_however_the_draws_ended() -> None:
 
 def test_the_hypothesis_of_no_cost_was_out_of_reach_of_the_archived_design(tmp_path) -> None:
     """As it was registered first: seven arms in five cases within 1 %, 30 blocks or 100."""
-    claim = _claim(
-        tmp_path, _test(), _test(key=("likwid", "bandwidth")), _test(key=("hpcc", "hpl"))
-    )
+    claim = _claim(tmp_path, *(_test(key=key) for key in (SYSBENCH, ("likwid", "bandwidth"), HPL)))
     pilot = analysed(ROOT / "results/archive/machine-2026-11-20")
     study = load_study(ROOT / "config/studies/torrez2019.yaml", "machine", "debian12")
     plan = make_plan(study)

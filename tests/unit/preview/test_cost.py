@@ -30,7 +30,8 @@ from parity.preview.cost import (
 )
 from parity.preview.terminal import duration
 from parity.software.images import ImageRecord
-from parity.software.install import Probe, probe_lines, probes
+from parity.software.install import Probe, probe_lines
+from parity.software.install import probes as probes_of
 
 ROOT = Path(__file__).parents[3]
 SNAPSHOT = Path(__file__).with_name("plan_lines.txt")
@@ -67,16 +68,11 @@ def _here(plan: Plan, system=MACHINE, **facts) -> Surroundings:
     return Surroundings(system=system, **(known | facts))
 
 
-def test_durations_are_said_in_the_unit_that_suits_them() -> None:
+def test_durations_are_said_in_their_unit_and_places_filled_as_they_become_free() -> None:
     said = [duration(seconds) for seconds in (0, 40, 720, 12_600, 363_000)]
     assert said == ["0 s", "40 s", "12 min", "3.5 h", "4.2 days"]
-
-
-def test_places_are_filled_as_they_become_free() -> None:
-    assert shortest_wall([3, 3, 3, 3], 1) == 12
-    assert shortest_wall([3, 3, 3, 3], 2) == 6
-    assert shortest_wall([10, 1, 1, 1], 2) == 10
-    assert shortest_wall([], 4) == 0
+    walls = [shortest_wall(*of) for of in (([3] * 4, 1), ([3] * 4, 2), ([10, 1, 1, 1], 2), ([], 4))]
+    assert walls == [12, 6, 10, 0]
 
 
 def _situations(single: Plan, scaling: Plan) -> dict[str, list[str]]:
@@ -111,23 +107,17 @@ def test_what_is_said_of_a_plan(single, scaling) -> None:
     assert max(map(len, said["one machine"])) <= 80 and len(said["one machine"]) + 15 <= 40
 
 
-def test_what_a_pilot_timed_here_counts_before_other_parameters() -> None:
+def test_what_a_pilot_timed_here_counts_before_other_parameters(tmp_path, monkeypatch) -> None:
     plan = _plan("torrez2019", "quick")
     pilot = Pilot(
         node="n", cpu_model="", amounts={}, seconds={"likwid": 1.0, "sysbench": 0.4},
         walls={"likwid": 2.3, "sysbench": 0.4}, left_out={},
     )  # fmt: skip
-    before = {
-        "likwid-stream": MeasuredBefore(95.0, False),
-        "sysbench": MeasuredBefore(0.5, True),
-        "memory": MeasuredBefore(80.0, False),
-    }
+    told = (("likwid-stream", 95.0, False), ("sysbench", 0.5, True), ("memory", 80.0, False))
+    before = {case: MeasuredBefore(seconds, same) for case, seconds, same in told}
     assert by_pilot(plan, pilot, before) == {**before, "likwid-stream": MeasuredBefore(2.3, True)}
-
-
-def test_the_pilot_of_a_campaign_is_known_beside_its_plan(tmp_path, monkeypatch) -> None:
+    # That of a campaign is known beside its plan.
     monkeypatch.chdir(tmp_path)
-    plan = _plan("torrez2019", "quick")
     assert known_before(plan, tmp_path) == {}
     old = {"version": 1, "node": "n", "cpu_model": "", "amounts": {}, "left_out": {}}
     folder = tmp_path / "results/live" / plan.campaign
@@ -151,7 +141,9 @@ def test_every_gap_has_its_reason(scaling, monkeypatch) -> None:
     assert "shifter: not packaged by Debian" in gaps
     assert "apptainer: lxc-execute cannot be found here; nodes may differ from this machine" in gaps
     assert "charliecloud-dir: its image could not be made: umoci failed" in gaps
-    assert not [gap for gap in gaps if "launcher" in gap]
+    # Ranks that start inside of the arm need no launcher.
+    hpcg = _plan("hpcg", "machine")
+    assert not [gap for gap in (*gaps, *not_tested(hpcg, _here(hpcg))) if "launcher" in gap]
     (gap,) = [gap for gap in not_tested(scaling, _here(scaling)) if "launcher" in gap]
     assert gap.startswith("hpcc-1x1, ")
     monkeypatch.setenv("COLUMNS", "80")
@@ -159,13 +151,8 @@ def test_every_gap_has_its_reason(scaling, monkeypatch) -> None:
         "arm        apptainer            no   lxc-execute cannot be found; apt-get",
         "            install lxc",
     ]
-
-
-def test_limited_arms_are_asked_by_their_names() -> None:
-    asked = [
-        (each.kind, each.name)
-        for each in probes(["native-a-cpu0", "native-a"], {"startup": benchmarks()["startup"]})
-    ]
+    known = {"startup": benchmarks()["startup"]}
+    asked = [(each.kind, each.name) for each in probes_of(["native-a-cpu0", "native-a"], known)]
     assert asked == [("arm", "native-a-cpu0"), ("arm", "native-a"), ("benchmark", "startup")]
 
 
@@ -199,9 +186,3 @@ def test_a_run_weighs_what_finished_blocks_of_the_campaign_do(tmp_path) -> None:
     write_json(tmp_path / "torrez2019-smoke-b0001/block.json", {})
     weight = bytes_of_a_run(tmp_path, "torrez2019-smoke")
     assert weight is not None and 100_000 <= weight < 130_000
-
-
-def test_ranks_that_start_inside_of_the_arm_need_no_launcher(scaling: Plan) -> None:
-    hpcg = _plan("hpcg", "machine")
-    assert not [gap for gap in not_tested(hpcg, _here(hpcg)) if "launcher" in gap]
-    assert [gap for gap in not_tested(scaling, _here(scaling)) if "launcher" in gap]

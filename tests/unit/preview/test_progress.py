@@ -48,13 +48,10 @@ def _block(name: str, seconds: float, ended: float | None, nodes: int = 1, **fac
 def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
     block = plan.blocks[0]
     assert KnownStates(plan, tmp_path).look()[0] == BlockState(block.name, 1, 72)
-    folder = tmp_path / block.name
-    folder.mkdir()
+    (folder := tmp_path / block.name).mkdir()
     progress.begin(block, folder)
-    for entry, reason, started in zip(
-        block.runs, ("", "timeout", "not-tested"), (True, True, False), strict=False
-    ):
-        progress.count(entry.name, reason, started, folder)
+    for run, reason in zip(block.runs, ("", "timeout", "not-tested"), strict=False):
+        progress.count(run.name, reason, reason != "not-tested", folder)
     state = KnownStates(plan, tmp_path).look()[0]
     assert (state.ok, state.failed, state.not_started) == (1, {"timeout": 1}, {"not-tested": 1})
     assert (state.done, state.runs, state.finished) == (3, 72, False)
@@ -101,6 +98,7 @@ def test_nothing_is_estimated_before_a_block_of_each_node_count_is_done() -> Non
     assert estimate(done_on_one) is None
     assert rest(done_on_one).endswith("not known before a block on 4 nodes is done")
     assert rest([waiting]).endswith("not known before a block is done")
+    assert rest([_block("b1", 60, 0)]) == "all blocks are done"
 
 
 def test_blocks_one_after_the_other_take_the_sum() -> None:
@@ -119,9 +117,7 @@ def test_blocks_side_by_side_share_the_time_that_was_seen() -> None:
     assert estimate([*blocks, *waiting]) == (200, 200)
     # The last one takes its own time however many there could be.
     assert estimate([*blocks, waiting[0]]) == (100, 100)
-
-
-def test_a_pause_between_two_calls_is_no_time_in_use() -> None:
+    # A pause between two calls is no time in use.
     assert at_once([_block("b1", 60, -86400), _block("b2", 60, 0)]) == 1
 
 
@@ -144,21 +140,13 @@ def test_the_whole_picture(plan) -> None:
     assert one_line(blocks, {"b4"}).startswith("1/5 blocks done, 1 stopped; 16 ok, 1 failed")
 
 
-def test_a_finished_campaign_says_so(plan) -> None:
-    assert rest([_block("b1", 60, 0)]) == "all blocks are done"
-
-
 def test_the_handler_never_raises_and_says_once_that_it_is_broken(plan, tmp_path) -> None:
-    said: list[str] = []
     write_plan(tmp_path / "plan.json", plan)
-    handler = BlockLog(
-        tmp_path / "plan.json", "run_batch", tmp_path, tmp_path / REPORT, said.append
-    )
-    record = logging.makeLogRecord(
-        {"event": "job_info", "rule_name": "run_batch", "jobid": 1, "wildcards": {}}
-    )
-    handler.handle(record)
-    handler.handle(record)
+    said, report = list[str](), tmp_path / REPORT
+    handler = BlockLog(tmp_path / "plan.json", "run_batch", tmp_path, report, said.append)
+    told = {"event": "job_info", "rule_name": "run_batch", "jobid": 1, "wildcards": {}}
+    for _ in range(2):
+        handler.handle(logging.makeLogRecord(told))
     assert len(said) == 1 and said[0].startswith("progress is not shown any more: KeyError")
 
 
@@ -187,14 +175,13 @@ def _measure(log: BlockLog, job: int, plan: Plan, block: str, folder: Path) -> N
 
 
 def test_each_block_is_read_a_few_times_however_many_there_are(plan, tmp_path, monkeypatch) -> None:
-    read: list[str] = []
-    monkeypatch.setattr(
-        progress,
-        "read",
-        lambda block, folder, read_it=progress.read: (
-            read.append(block.name) or read_it(block, folder)
-        ),
-    )
+    read, read_it = list[str](), progress.read
+
+    def counted(block, folder):
+        read.append(block.name)
+        return read_it(block, folder)
+
+    monkeypatch.setattr(progress, "read", counted)
     log, names, said = _campaign(plan, 40, tmp_path)
     for job, name in enumerate(names):
         _measure(log, job, plan, name, tmp_path)
@@ -283,32 +270,22 @@ def test_snakemake_s_own_log_drives_it(plan, tmp_path) -> None:
     (tmp_path / "runner.py").write_text(RUNNER)
     text = SNAKEFILE.format(rules=ROOT / "workflow/rules", python=sys.executable)
     (tmp_path / "Snakefile").write_text(text)
-    report = live / REPORT
+    report, snakemake = live / REPORT, Path(sys.executable).with_name("snakemake")
 
-    def call(*words: str) -> str:
-        argv = [Path(sys.executable).with_name("snakemake"), "--cores=1", *words]
+    def call(*words: str | Path) -> str:
         environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
-        done = subprocess.run(
-            argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        return done.stdout + done.stderr
+        options = {"cwd": tmp_path, "env": environment, "text": True}
+        return subprocess.run(words, stdout=-1, stderr=subprocess.STDOUT, **options).stdout
 
-    call("--dry-run")
+    call(snakemake, "--cores=1", "--dry-run")
     assert not report.exists()
-    said = call("--keep-going")
+    said = call(snakemake, "--cores=1", "--keep-going")
     assert "2/3 blocks done, 1 stopped; 177 ok, 3 failed (3 timeout) of 216 runs; the other" in said
     assert "2 of 3 blocks done, 1 begun, 0 waiting" in report.read_text()
     assert "36/72 runs, stopped with an error" in report.read_text()
-    said = call("--keep-going")
+    said = call(snakemake, "--cores=1", "--keep-going")
     assert "3/3 blocks done; 213 ok, 3 failed (3 timeout) of 216 runs; all blocks are done" in said
     assert "progress is not shown" not in said
-
-    module = [sys.executable, "-m", "parity", "progress"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
     for words in ([], ["--plan", "plan.json"]):
-        if not words:
-            write_plan(report.with_name("plan.json"), plan)
-        done = subprocess.run(
-            [*module, *words], cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
-        assert done.stdout.splitlines() == report.read_text().splitlines(), done.stderr
+        said = call(sys.executable, "-m", "parity", "progress", *words)
+        assert said.splitlines() == report.read_text().splitlines()

@@ -62,13 +62,10 @@ def test_too_short_a_time_proves_nothing_and_says_so(plan) -> None:
     assert said[1].startswith("  ±1 % for sysbench needs ")
 
 
-def test_what_is_not_known_is_said(plan) -> None:
+def test_what_is_not_known_is_said_and_never_more_blocks_than_the_plan_has(plan) -> None:
     assert "nobody has measured yet" in promise_lines(plan, [], None)[0]
     said = promise_lines(plan, [_need("sysbench", None)], {"sysbench": 10.0})
     assert said[1:] == ["  sysbench, of which no scatter is known"]
-
-
-def test_never_more_blocks_than_the_plan_has(plan) -> None:
     reached = blocks_in_time(plan, [_need("sysbench", 0.3)], {"sysbench": 1.0})
     assert reached == {"sysbench": 60}
 

@@ -31,32 +31,19 @@ def _pilot(folder: Path, blocks: int = 12, parameters: dict | None = None):
 
 
 def _noise(deviation: float = 0.02, **facts) -> Noise:
-    known = {
-        "widest": 2 * deviation, "across": 4, "blocks": 12, "dataset": "archive/machine-2026-11-20",
-        "same": True,
-    }  # fmt: skip
-    return Noise("s", "lower", own=deviation / math.sqrt(2), **(known | facts))
+    known = {"widest": 2 * deviation, "across": 4, "blocks": 12, "same": True} | facts
+    named = {"dataset": "archive/machine-2026-11-20"}
+    return Noise("s", "lower", own=deviation / math.sqrt(2), **named | known)
 
 
 def test_own_parameters_then_own_machine_then_more_blocks_decide(tmp_path) -> None:
-    plan = synthetic.plan(3, ARMS)
-    asked = plan.case("sysbench")
-
-    def best(*pilots) -> Noise:
-        return Noises([_pilot(tmp_path / name, *facts) for name, *facts in pilots], VM).of(
-            asked, "time"
-        )
-
-    other, archive, few, many = (
-        ("archive-x/more", 40, {"events": 5}),
-        ("archive-x/same", 30),
-        ("live/few", 3),
-        ("live/enough", 12),
-    )
-    assert best(other).dataset == "archive-x/more" and not best(other).same
-    assert best(other, few).dataset == "live/few"
-    assert best(other, few, archive).dataset == "archive-x/same"
-    assert best(other, few, archive, many).dataset == "live/enough"
+    asked = synthetic.plan(3, ARMS).case("sysbench")
+    sources = ("archive-x/more", 40, {"events": 5}), ("live/few", 3)
+    sources += ("archive-x/same", 30), ("live/enough", 12)
+    pilots = [_pilot(tmp_path / name, *facts) for name, *facts in sources]
+    best = [Noises(pilots[:count], VM).of(asked, "time") for count in (1, 2, 3, 4)]
+    assert [noise.dataset for noise in best] == [name for name, *_ in sources]
+    assert not best[0].same
 
 
 def test_a_pilot_that_cannot_be_read_is_named(tmp_path) -> None:

@@ -20,9 +20,11 @@ def _said(text: str, event: LogEvent | None = None, **more: int) -> logging.LogR
     return record
 
 
-def _record(log: Path) -> logging.LogRecord:
+def _record(*logs: Path, of_cluster: str = "") -> logging.LogRecord:
     record = logging.LogRecord("x", logging.ERROR, "", 0, "Error in rule compare", (), None)
-    record.event, record.log = LogEvent.JOB_ERROR, [str(log)]
+    record.event, record.log = LogEvent.JOB_ERROR, list(map(str, logs))
+    if of_cluster:
+        record.rule_msg = of_cluster
     return record
 
 
@@ -38,8 +40,7 @@ def test_a_refusal_stands_alone(tmp_path: Path, quiet: bool) -> None:
 def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) -> None:
     log, said = tmp_path / "batch.log", list[str]()
     log.write_text("parity: the allocation is no longer whole\n")
-    record = _record(log)
-    record.rule_msg = "SLURM-job '2' failed, SLURM status is: 'NODE_FAIL'."
+    record = _record(log, of_cluster="SLURM-job '2' failed, SLURM status is: 'NODE_FAIL'.")
     loud, quiet = _shown(said, False), _shown(said, True)
     assert loud.keeps(record) and not quiet.keeps(record)
     loud.handle(record)
@@ -62,26 +63,22 @@ def test_the_rule_s_own_log_comes_last_and_whole_whatever_a_cluster_s_says(tmp_p
     own, of_job, said = tmp_path / "batch.log", tmp_path / "7.log", list[str]()
     own.write_text("what went wrong\n")
     of_job.write_text("words\n" * 200)
-    record = _record(own)
-    record.log = [str(own), str(of_job)]
-    _shown(said, True).handle(record)
+    _shown(said, True).handle(_record(own, of_job))
     assert said[0].endswith(f"words\n{own}\nwhat went wrong") and said[0].count("words") == 40
 
 
 def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path: Path) -> None:
-    log, said = tmp_path / "build.log", list[str]()
+    log, said, absent = tmp_path / "build.log", list[str](), tmp_path / "absent.log"
     log.write_text("".join(f"line {number}\n" for number in range(100)))
     loud = _shown(said, False)
     loud.handle(_record(log))
     assert said == [] and loud.keeps(_record(log))
-    _shown(said, True).handle(_record(log))
+    of_cluster = "SLURM-job '4' failed, SLURM status is: 'NODE_FAIL'."
+    for record in (_record(log), _record(absent), _record(absent, of_cluster=of_cluster)):
+        _shown(said, True).handle(record)
     assert said[0].startswith(f"Error in rule compare\n{log}\nline 60\n")
-    _shown(said, True).handle(_record(tmp_path / "absent.log"))
-    assert said[1] == f"Error in rule compare\n{tmp_path / 'absent.log'}"
-    of_cluster = _record(tmp_path / "absent.log")
-    of_cluster.rule_msg = "SLURM-job '4' failed, SLURM status is: 'NODE_FAIL'."
-    _shown(said, True).handle(of_cluster)
-    assert said[2].splitlines()[1] == of_cluster.rule_msg
+    assert said[1] == f"Error in rule compare\n{absent}"
+    assert said[2].splitlines()[1] == of_cluster
 
 
 @pytest.mark.parametrize(
@@ -135,32 +132,18 @@ def test_its_events_are_still_called_so() -> None:
 )
 def test_only_news_of_jobs_is_dropped(text: str, event: LogEvent | None, needed: bool) -> None:
     assert _shown([], True).keeps(_said(text, event)) is needed
-
-
-def test_a_warning_is_shown_whatever_it_begins_with() -> None:
-    record = _said("Execute nothing: the disk is full")
-    record.levelno = logging.WARNING
-    assert _shown([], True).keeps(record)
+    # A warning is shown whatever it begins with.
+    assert _shown([], True).keeps(_said("Execute: the disk is full", levelno=logging.WARNING))
 
 
 @pytest.mark.parametrize(
-    ("total", "said"),
-    [
-        (3, []),
-        (5, ["1 of 5 steps; see x.log", *(f"{done} of 5 steps" for done in (2, 3, 4))]),
-        (
-            100,
-            [
-                "10 of 100 steps; see x.log",
-                *(f"{done} of 100 steps" for done in range(20, 100, 10)),
-            ],
-        ),
-    ],
+    ("total", "steps"), [(3, ()), (5, (1, 2, 3, 4)), (100, tuple(range(10, 100, 10)))]
 )
-def test_ten_times_at_most_it_says_how_far_it_is(total: int, said: list[str]) -> None:
+def test_ten_times_at_most_it_says_how_far_it_is(total: int, steps: tuple[int, ...]) -> None:
     shown = list[str]()
     handler = _shown(shown, True)
     for done in range(1, total + 1):
         handler.handle(_said("", LogEvent.PROGRESS, done=done, total=total))
     handler.handle(_said("Execute 3 jobs..."))
-    assert shown == said
+    said = [f"{done} of {total} steps" for done in steps]
+    assert shown == [f"{said[0]}; see x.log", *said[1:]] if said else not shown

@@ -20,13 +20,9 @@ KEY = {"campaign": "planted-smoke", "block": "b", "block_number": 1}
 
 def _plan() -> Plan:
     case = {"case": "sysbench", "benchmark": "sysbench", "parameters": PARAMETERS}
-    return plan_of(
-        {
-            "cases": [case | {"primary": ["time"]}],
-            "arms": list(ARMS),
-            "arm_runtimes": {"native-a": "native", "docker": "docker"},
-        }
-    )
+    runtimes = {"native-a": "native", "docker": "docker"}
+    cases = [case | {"primary": ["time"]}]
+    return plan_of({"cases": cases, "arms": list(ARMS), "arm_runtimes": runtimes})
 
 
 def _tables(attempts: dict[str, list[tuple[str, int] | None]], not_started=()) -> dict:
@@ -50,13 +46,10 @@ def _tables(attempts: dict[str, list[tuple[str, int] | None]], not_started=()) -
 
 
 def _raw(run: str, number: int, attempt: tuple[str, int] | None) -> dict:
-    record = ""
-    if attempt:
-        reason, session = attempt
-        record = canonical(run_record_of(reason=reason, session=session))
+    said = dict(zip(("reason", "session"), attempt or (), strict=False))
     return KEY | {
-        "run": run, "attempt": number, "record": record, "stdout": GOLDEN.read_bytes(),
-        "stderr": b"", "files": "{}", "samples": "",
+        "run": run, "attempt": number, "record": canonical(run_record_of(**said)) if said else "",
+        "stdout": GOLDEN.read_bytes(), "stderr": b"", "files": "{}", "samples": "",
     }  # fmt: skip
 
 
@@ -65,32 +58,28 @@ def _fates(tables: dict, arm: str) -> list[tuple]:
     return [(row["attempt"], row["final"], row["stage"], row["reason"]) for row in rows]
 
 
-def test_good_runs_of_one_session_are_valid_and_have_their_numbers() -> None:
-    tables = _tables({"native-a": [("", 1)], "docker": [("", 1)]})
-    assert _fates(tables, "docker") == [(1, True, "valid", "")]
-    counted = {row["arm"] for row in tables["metrics"] if row["valid"] and row["primary"]}
-    assert counted == set(ARMS)
-
-
-def test_a_run_whose_case_was_made_anew_without_it_does_not_count() -> None:
-    tables = _tables({"native-a": [None, ("", 2)], "docker": [("", 1)]}, not_started=["docker"])
-    assert _fates(tables, "docker") == [(1, True, "ran", "other-session")]
-    assert _fates(tables, "native-a")[1] == (2, True, "valid", "")
-    assert {row["arm"] for row in tables["metrics"] if row["valid"]} == {"native-a"}
-
-
-def test_a_case_that_was_made_anew_counts_its_last_attempts() -> None:
-    tables = _tables({"native-a": [None, ("", 2)], "docker": [("", 1), ("", 2)]})
-    assert _fates(tables, "docker")[-1] == (2, True, "valid", "")
-    assert [row["attempt"] for row in tables["metrics"] if row["valid"]].count(1) == 0
-
-
-def test_a_run_that_a_later_session_could_not_start_ends_with_that_reason() -> None:
-    tables = _tables({"native-a": [("", 2)], "docker": [None]}, not_started=["docker"])
-    assert _fates(tables, "docker") == [
-        (0, True, "planned", "not-tested"),
-        (1, False, "planned", "interrupted"),
-    ]
+@pytest.mark.parametrize(
+    ("native", "docker", "absent", "fates"),
+    [
+        ([("", 1)], [("", 1)], (), [(1, True, "valid", "")]),
+        # A case that was made anew, without it and with it.
+        ([None, ("", 2)], [("", 1)], ("docker",), [(1, True, "ran", "other-session")]),
+        ([None, ("", 2)], [("", 1), ("", 2)], (),
+         [(1, False, "ran", "other-session"), (2, True, "valid", "")]),
+        # What a later session could not start.
+        ([("", 2)], [None], ("docker",),
+         [(0, True, "planned", "not-tested"), (1, False, "planned", "interrupted")]),
+    ],
+)  # fmt: skip
+def test_what_becomes_of_a_run(native, docker, absent, fates) -> None:
+    tables = _tables({"native-a": native, "docker": docker}, absent)
+    assert _fates(tables, "docker") == fates
+    assert _fates(tables, "native-a")[-1] == (len(native), True, "valid", "")
+    valid = [row for row in tables["metrics"] if row["valid"]]
+    counted = {(row["arm"], row["attempt"]) for row in valid if row["primary"]}
+    last = {("docker", fates[-1][0])} if fates[-1][2] == "valid" else set()
+    assert counted == {("native-a", len(native))} | last
+    assert {(row["arm"], row["attempt"]) for row in valid} == counted
 
 
 def test_what_the_kernel_counted_of_a_network_is_no_primary_metric_of_the_run() -> None:
@@ -128,17 +117,9 @@ def test_the_positive_control_is_parsed_by_its_own_work_and_credited_with_the_ca
 
 
 def test_the_measured_binary_is_the_one_that_the_command_names() -> None:
+    empty = dict.fromkeys(("sha256", "build_id", "closure_sha256"), "") | {"closure": ()}
     first, second = (
-        Binary(
-            arm="native-a",
-            benchmark="sysbench",
-            path=path,
-            sha256="",
-            build_id="",
-            closure=(),
-            closure_sha256="",
-        )
-        for path in ("/a", "/b")
+        Binary(arm="native-a", benchmark="sysbench", path=path, **empty) for path in ("/a", "/b")
     )
     assert measured_binary([first, second], ["taskset", "/b", "-x"]) is second
     assert measured_binary([first, second], ["/bin/sh", "-c", "exec /b"]) is first

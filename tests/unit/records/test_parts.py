@@ -54,20 +54,18 @@ def test_columns_of_more_than_two_gibibytes_are_gathered(tmp_path: Path) -> None
     assert all(row["record"] == said for row in schema.read_rows(schema.BLOCKS, path))
 
 
-def test_a_file_that_failed_half_way_is_no_table(tmp_path: Path) -> None:
+def test_a_file_that_failed_half_way_is_no_table_and_one_of_another_is_refused(tmp_path) -> None:
     def broken():
         yield from _rows([1])
         raise OSError("gone")
 
+    path = tmp_path / "blocks.parquet"
     with pytest.raises(OSError, match="gone"):
-        schema.write_rows(schema.BLOCKS, broken(), tmp_path / "blocks.parquet")
-    assert not list(schema.read_rows(schema.BLOCKS, tmp_path / "blocks.parquet"))
-
-
-def test_a_file_of_another_table_is_refused(tmp_path: Path) -> None:
-    schema.write_rows(schema.BLOCKS, [], tmp_path / "blocks.parquet")
+        schema.write_rows(schema.BLOCKS, broken(), path)
+    assert not list(schema.read_rows(schema.BLOCKS, path))
+    schema.write_rows(schema.BLOCKS, [], path)
     with pytest.raises(ValueError, match="columns of table raw"):
-        list(schema.read_rows(schema.RAW, tmp_path / "blocks.parquet"))
+        list(schema.read_rows(schema.RAW, path))
 
 
 @pytest.mark.parametrize(("of_raw", "lost"), [([2, 2, 3], ""), ([0, 2], "0"), ([3, 5], "5")])

@@ -42,15 +42,12 @@ def fake(tmp_path, monkeypatch):
     return make
 
 
-@pytest.mark.parametrize(
-    ("proot", "asked", "reason"),
-    [
-        ("exit 0", "echo version: 1.3.17", ""),
-        ("exit 1", "echo version: 1.3.17", "PRoot cannot trace programs here"),
-        ("exit 0", "exit 1", "not installed"),
-        ("", "echo version: 1.3.17", "not installed"),
-    ],
-)
+@pytest.mark.parametrize(("proot", "asked", "reason"), [
+    ("exit 0", "echo version: 1.3.17", ""),
+    ("exit 1", "echo version: 1.3.17", "PRoot cannot trace programs here"),
+    ("exit 0", "exit 1", "not installed"),
+    ("", "echo version: 1.3.17", "not installed"),
+])  # fmt: skip
 def test_udocker_is_there_where_proot_can_trace(proot, asked, reason, fake, monkeypatch):
     if proot:
         fake("proot", proot)

@@ -30,6 +30,9 @@ def test_a_chroot_is_a_mount_namespace_and_nothing_more(monkeypatch, uid, isolat
     for arm in (arms()["chroot-a"], arms()["chroot-b"]):
         assert arm.isolates == isolates and arm.stands_in and not arm.is_native
         assert "native" not in f"{arm.title} {arm.runtime}".lower()
+    # Those that ranks of a node have to share.
+    assert arms()["podman-shared"].isolates == ("mnt", "uts")
+    assert arms()["podman"].isolates == ("ipc", "mnt", "pid", "uts")
 
 
 def test_apptainer_of_the_site_comes_first(monkeypatch):
@@ -75,12 +78,6 @@ def test_two_clones_of_one_campaign_have_no_container_of_one_name(tmp_path, monk
     names = {model.name_in(folder) for folder in (*clones, clones[0].with_name("attempt-2"))}
     assert len(names) == 3 and all(re.fullmatch(r"parity-7-[0-9a-f]{8}", name) for name in names)
     assert model.name_in(clones[0]) == model.name_in(Path("one", run))
-
-
-def test_podman_shares_the_namespaces_that_ranks_of_a_node_have_to_share():
-    alone, shared = (arms()[name] for name in ("podman", "podman-shared"))
-    assert shared.isolates == ("mnt", "uts")
-    assert alone.isolates == ("ipc", "mnt", "pid", "uts")
 
 
 def test_lxc_mount_entries_survive_a_space(tmp_path):
