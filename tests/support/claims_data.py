@@ -154,6 +154,11 @@ def test_of(rule: str, cells: Mapping[str, Any] | None = None, **options: Any) -
     return {"rule": rule, "cells": chosen, **options}
 
 
+def same(cells: Mapping[str, Any] | None = None, margin: float = 1, **options: Any) -> dict:
+    """The test that it costs the same, within so many per cent."""
+    return test_of("equivalence", cells, margin_percent=margin, **options)
+
+
 test_of.__test__ = False
 
 
@@ -181,14 +186,19 @@ def row(found: Judgement, name: str = "one") -> Any:
     return next(frame[frame["claim"] == name].itertuples(index=False))
 
 
+def row_of(folder: Path, tests: Any, *made: tuple[Dataset, Analysis], **changes: Any) -> Any:
+    """The verdict on one claim with one test, or several, by these datasets together."""
+    known = register(folder, claim(*(tests if isinstance(tests, list) else [tests]), **changes))
+    return row(verdicts(known, *made))
+
+
 def judged(
     folder: Path, test: Any, values: Values, label: str = "vm", lines: str = "", **options: Any
 ) -> Any:
     """The verdict on a claim with one test, or several; `lines` are its published numbers."""
     tests = test if isinstance(test, list) else [test]
-    known = register(
-        folder, claim(*tests, kind=options.pop("kind", "equivalence")), published=lines
-    )
+    entry = claim(*tests, kind=options.pop("kind", "equivalence"))
+    known = register(folder, entry, published=lines)
     return row(verdicts(known, dataset(values, label=label, **options)))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import os
 import re
 import subprocess
@@ -53,11 +55,16 @@ class Call:
         return self.stdout + self.stderr
 
 
+def own_package() -> dict[str, str]:
+    """An environment in which a clone's own package is found, and not this one's."""
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return own | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}
+
+
 def called(folder: Path, *words: str | Path, within: Sequence[str] = (), **options: Any) -> Call:
     """Call Snakemake in a folder, by the words of `within`; it must not end in a traceback."""
-    done = subprocess.run(
-        [*within, SNAKEMAKE, *words], cwd=folder, capture_output=True, text=True, **options
-    )
+    usual = {"cwd": folder, "env": own_package(), "capture_output": True, "text": True}
+    done = subprocess.run([*within, SNAKEMAKE, *words], **usual | options)
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
     return Call(done.returncode, done.stdout, done.stderr)
 
@@ -95,8 +102,13 @@ def borrow_images(clone: Path, images: Mapping[str, Any], *config: str) -> None:
 
 def records_of(clone: Path, *config: str) -> Path:
     """Where a clone that has no images yet wants the records of a study's: a dry run says it."""
-    # The clone's own package, not this one's.
-    own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    said = succeeded(clone, "-n", "images", *(["--config", *config] if config else []), env=own)
+    said = succeeded(clone, "-n", "images", *(["--config", *config] if config else []))
     (name,) = set(re.findall(r"output: (\S+/images\.json)", said))
     return clone / name
+
+
+def dashboard_of(clone: Path) -> str:
+    """What the dashboard of a clone holds, unpacked."""
+    page = (clone / "results/claims/dashboard.html").read_text(encoding="utf-8")
+    packed = re.search(r'id="content">(.*?)</script>', page, re.DOTALL)[1]
+    return gzip.decompress(base64.b64decode(packed)).decode()

@@ -155,29 +155,19 @@ def wait_until_saved(job: str) -> None:
 def paused(name: str) -> Iterator[Callable[[], None]]:
     """Stop a program on the nodes, so that it hangs, until the function given is called."""
     # Its output begins before the program does: a shell and others come first.
-    found = wait_for(lambda: named(name), f"{name} does not run", seconds=20)
-
-    def resume() -> None:
-        for process in found:
-            with suppress(psutil.NoSuchProcess):
-                process.resume()
-
-    for process in found:
-        process.suspend()
-    try:
-        yield resume
-    finally:
-        resume()
+    with stopped(wait_for(lambda: named(name), f"{name} does not run", seconds=20)) as go_on:
+        yield go_on
 
 
 @contextmanager
 def stopped(what: Sequence[psutil.Process]) -> Iterator[Callable[[], None]]:
-    """Stop daemons, so that they answer nobody, until the function given is called."""
-    assert what, "no such daemon runs"
+    """Stop processes, as daemons, which answer nobody, until the function given is called."""
+    assert what, "no such process runs"
 
     def go_on() -> None:
         for process in what:
-            process.resume()
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
 
     for process in what:
         process.suspend()

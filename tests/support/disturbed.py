@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import toys
 import yaml
-from clones import borrow_images, never_wait_for_quiet
+from clones import SNAKEMAKE, borrow_images, never_wait_for_quiet, own_package
 from cluster import LONGEST_SECONDS, ROOT, jobs, run, wait_for
 from msgspec.structs import replace
 
@@ -28,19 +27,13 @@ from parity.plan.plan import read_plan
 from parity.runtimes import every_arm
 from parity.software.images import ImageRecord
 
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 FILE, SYSTEM = "config/studies/faults.yaml", "config/systems/slurm.yaml"
 # What a program leaves behind.
 LEFT = "tail"
 NATIVES = ["native-a", "native-b"]
 STUDY = {
-    "study": "faults",
-    "title": "A study that is disturbed",
-    "reproduces": "none",
-    "seed": 7,
-    "reference": "native-a",
-    "aa_pair": NATIVES,
-    "arms": [*NATIVES, "charliecloud-sqfs"],
+    "study": "faults", "title": "A study that is disturbed", "reproduces": "none", "seed": 7,
+    "reference": "native-a", "aa_pair": NATIVES, "arms": [*NATIVES, "charliecloud-sqfs"],
     "benchmarks": {
         "sysbench": {"margin_percent": 5, "parameters": {"events": 6000}, "timeout_seconds": 240},
         "hpcc": {"margin_percent": 5, "allocations": ["2x2"], "parameters": {"n": 1000}},
@@ -51,14 +44,10 @@ STUDY = {
         "two": {"blocks": 2, "arms": NATIVES, "benchmarks": ["sysbench"]},
         "nodes": {"blocks": 1, "arms": NATIVES, "benchmarks": ["hpcc"]},
         "image": {"blocks": 1, "benchmarks": ["sysbench"]},
-        "memory": {
-            "blocks": 1,
-            "arms": NATIVES,
-            "benchmarks": ["likwid"],
-            "parameters": {"likwid": {"working_set_mib": 900, "iterations": 30}},
-        },
+        "memory": {"blocks": 1, "arms": NATIVES, "benchmarks": ["likwid"],
+                   "parameters": {"likwid": {"working_set_mib": 900, "iterations": 30}}},
     },
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,9 +76,7 @@ class Workflow:
             self.process = subprocess.Popen(
                 [SNAKEMAKE, *words[:1], *profile, *words[1:]],
                 cwd=folder,
-                # The clone's own package, not this one's.
-                env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-                | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"},
+                env=own_package(),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,

@@ -123,10 +123,7 @@ def _packed(root: Path) -> Path:
 def layout(folder: Path, tar: Path) -> Path:
     """An OCI layout of one layer."""
     image = f"{folder}:app"
-    for words in (
-        ["init", "--layout", folder],
-        ["new", "--image", image],
-        ["raw", "add-layer", "--image", image, tar],
-    ):
+    layer = ["raw", "add-layer", "--image", image, tar]
+    for words in (["init", "--layout", folder], ["new", "--image", image], layer):
         subprocess.run(["umoci", *words], check=True, capture_output=True)
     return folder

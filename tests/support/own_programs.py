@@ -80,11 +80,10 @@ def linked(folder: Path) -> dict[str, Any]:
     program, library = folder / "linked", folder / "libmine.so"
     answer = "int answer() { return 42; }"
     asks = "int answer(); int main() { return answer() != 42; }"
-    make_library = [
-        "gcc", "-shared", "-fPIC", "-Wl,-soname,libmine.so", "-o", library, "-x", "c", "-",
-    ]  # fmt: skip
-    make_program = ["gcc", "-o", program, "-x", "c", "-", "-x", "none", library]
-    subprocess.run(make_library, input=answer, text=True, check=True)
-    subprocess.run([*make_program, f"-Wl,-rpath,{folder}"], input=asks, text=True, check=True)
+    shared = ["-shared", "-fPIC", "-Wl,-soname,libmine.so"]
+    own = [f"-Wl,-rpath,{folder}", "-x", "none", library]
+    for made, text, words in ((library, answer, shared), (program, asks, own)):
+        line = ["gcc", "-o", made, "-x", "c", "-", *words]
+        subprocess.run(line, input=text, text=True, check=True)
     command = {"title": "Linked", "program": [str(program)], "binaries": [str(program)]}
     return {"margin_percent": 25, "command": command | {"needs": [str(program)]}}

@@ -1,18 +1,38 @@
-"""Short real studies, for tests of what measures."""
+"""Short real studies, for tests of what measures: planned, measured, parsed, and waited for."""
 
-from collections.abc import Mapping
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from parity.benchmarks import benchmarks
+from parity.measure.block import run_block
 from parity.plan.making import make_plan
-from parity.plan.plan import Case, Plan
+from parity.plan.plan import Case, Plan, write_plan
 from parity.plan.study import Study
 from parity.plan.system import System
+from parity.records.dataset import gather_blocks, gather_raw
+from parity.records.parse import parse_block
+from parity.runtimes import arms
+from parity.software.images import ImageRecord, write_images
 
 # Where it neither matters who else is there nor what the hypervisor takes.
 ANYWHERE = System("test", "vm", "bootstrap", 1.0, 0.0, 1.0)
+
+
+WORKFLOW = Path(__file__).parents[2] / "workflow"
 PAIR = ("native-a", "native-b")
 SHORT = {"prime": 1000, "events": 200, "threads": 1}
+NO_IMAGES = {
+    arm.image_format: ImageRecord(arm.image_format, reason="no image")
+    for arm in arms().values()
+    if arm.image_format
+}
+# The file of such a system.
+QUIET = "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}"
+SYSTEM_FILE = f"{{system: test, scale_label: vm, base_image: bootstrap, quiet_node: {QUIET}}}"
 
 
 def case_of(
@@ -51,3 +71,37 @@ def trial(*cases: Case, arms: tuple[str, ...] = PAIR, attempts: int = 1, **desig
             **{"blocks": 1, **design},
         )
     )
+
+
+def parsed(plan: Plan, folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The tables of a block that was measured into a folder."""
+    return parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
+
+
+def measured(plan: Plan, folder: Path, images=NO_IMAGES, system=ANYWHERE, expected=None) -> dict:
+    """The tables of the plan's first block, which is measured into a folder."""
+    run_block(plan, plan.blocks[0].name, images, expected or {}, system, folder)
+    return parsed(plan, folder)
+
+
+def runner_of(plan: Plan, folder: Path, images=NO_IMAGES) -> dict[str, Any]:
+    """The process that measures the plan's first block as a job does, for `subprocess`."""
+    write_plan(folder / "plan.json", plan)
+    write_images(folder / "images.json", images)
+    (folder / "system.yaml").write_text(SYSTEM_FILE)
+    words = [sys.executable, "-m", "parity", "run-batch", f"--batch={plan.blocks[0].name}"]
+    words += [f"--{word}={folder}/{word}.json" for word in ("plan", "images")]
+    words += [
+        f"--system={folder}/system.yaml",
+        f"--folder={folder}",
+        f"--record={folder}/batch.json",
+    ]
+    return {"args": words, "env": os.environ | {"PYTHONPATH": str(WORKFLOW)}}
+
+
+def wait_for(holds: Callable[[], object], seconds: float = 180) -> None:
+    """Wait until something is true; AssertionError: not so long."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +18,18 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
-from trials import ANYWHERE, PAIR, SHORT, case_of, trial
+from trials import (
+    ANYWHERE,
+    NO_IMAGES,
+    PAIR,
+    SHORT,
+    case_of,
+    measured,
+    parsed,
+    runner_of,
+    trial,
+    wait_for,
+)
 
 from parity.core.commands import Availability
 from parity.core.errors import UserError
@@ -29,36 +39,27 @@ from parity.measure.documents import BLOCK
 from parity.measure.node_check import arm_state, make_ready
 from parity.measure.places import WORK, make_places, new_attempt, processes_in
 from parity.plan.looks import batches_of
-from parity.plan.plan import Case, write_plan
+from parity.plan.plan import Case
 from parity.plan.system import System, load_system
-from parity.records.dataset import gather_blocks, gather_raw
-from parity.records.parse import parse_block
 from parity.runtimes import arms
 from parity.runtimes.model import KERNEL, SCRATCH
 from parity.runtimes.namespaces import Bubblewrap
-from parity.software.images import ImageRecord, write_images
+from parity.software.images import ImageRecord
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[2]
-
-NO_IMAGES = {
-    arm.image_format: ImageRecord(arm.image_format, reason="no image")
-    for arm in arms().values()
-    if arm.image_format
-}
 
 
 def _case(name="sysbench", timeout=60, **parameters) -> Case:
     return case_of(name, SHORT | parameters, timeout=timeout)
 
 
-def _run(plan, folder, system=ANYWHERE, images=NO_IMAGES, expected=None) -> dict:
-    run_block(plan, plan.blocks[0].name, images, expected or {}, system, folder)
-    return parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
+_run = measured
 
 
-def test_a_block_leaves_a_valid_record_of_every_run(tmp_path: Path) -> None:
-    tables = _run(trial(_case(), attempts=2), tmp_path)
+def test_a_block_leaves_a_valid_record_of_every_run_and_a_second_call_none(tmp_path: Path) -> None:
+    plan = trial(_case(), attempts=2)
+    tables = _run(plan, tmp_path)
     assert [row["stage"] for row in tables["runs"]] == ["valid", "valid"]
     for row in tables["runs"]:
         assert row["exit_code"] == 0 and row["attempt"] == 1
@@ -69,15 +70,10 @@ def test_a_block_leaves_a_valid_record_of_every_run(tmp_path: Path) -> None:
     assert len(time_rows) == 2 and all(row["valid"] and row["primary"] for row in time_rows)
     assert {row["phase"] for row in tables["nodes"]} == {"before", "after"}
     assert {row["sha256"] for row in tables["binaries"]} == {tables["runs"][0]["binary_sha256"]}
-
-
-def test_a_second_call_runs_nothing_again(tmp_path: Path) -> None:
-    plan = trial(_case(), attempts=2)
-    _run(plan, tmp_path)
     before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*/record.json")}
-    tables = _run(plan, tmp_path)
+    again = _run(plan, tmp_path)
     assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*/record.json")} == before
-    assert Counter(row["stage"] for row in tables["runs"]) == {"valid": 2}
+    assert Counter(row["stage"] for row in again["runs"]) == {"valid": 2}
 
 
 def test_a_campaign_begun_on_another_system_is_refused_before_anything_is_measured(tmp_path: Path):
@@ -99,11 +95,9 @@ def test_what_a_slow_launcher_takes_is_none_of_the_program_s_time(tmp_path: Path
     slow = ("/bin/sh", "-c", 'sleep 1; "$@"; status=$?; sleep 1; exit $status', "slow")
     as_root = ("env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
     launcher = msgspec.structs.replace(site, command=(*slow, *as_root, *site.command))
-    parameters = {"nodes": 1, "ranks": 2, "n": 500, "nb": 64}
-    case = case_of("hpcc", parameters, timeout=60)
-    plan = trial(case, arms=["native-a", "native-b"], attempts=1)
+    plan = trial(case_of("hpcc", {"nodes": 1, "ranks": 2, "n": 500, "nb": 64}))
     system = msgspec.structs.replace(ANYWHERE, launcher=launcher)
-    tables = _run(plan, tmp_path, system)
+    tables = _run(plan, tmp_path, system=system)
     for row in tables["runs"]:
         assert row["stage"] == "valid", row
         text = (tmp_path / f"runs/{row['run']}/attempt-1/record.json").read_text()
@@ -143,7 +137,7 @@ def test_a_busy_node_spends_no_block_and_names_what_is_in_the_way(tmp_path, monk
     plan = trial(_case(), attempts=2)
     monkeypatch.setattr(node, "busy_now", lambda: 0.75)
     with pytest.raises(UserError) as raised:
-        _run(plan, tmp_path, _patient(0.5))
+        _run(plan, tmp_path, system=_patient(0.5))
     assert raised.value.what == (
         "the node is busy: others used 0.750 of CPU time, allowed 0.5, after 0.5 s of waiting"
     )
@@ -159,25 +153,20 @@ def test_a_busy_node_spends_no_block_and_names_what_is_in_the_way(tmp_path, monk
 def test_a_block_begins_when_the_node_is_idle(tmp_path, monkeypatch, capsys) -> None:
     seen = iter([0.75, 0.75, 0.25])
     monkeypatch.setattr(node, "busy_now", lambda: next(seen))
-    tables = _run(trial(_case(), attempts=2), tmp_path, _patient(120.0))
+    tables = _run(trial(_case(), attempts=2), tmp_path, system=_patient(120.0))
     assert [row["stage"] for row in tables["runs"]] == ["valid", "valid"]
     assert capsys.readouterr().out.count("waiting 120 s at most for an idle node: ") == 1
 
 
 def test_an_image_that_changed_stops_the_block_with_both_hashes(tmp_path: Path) -> None:
-    image = tmp_path / "image"
-    image.mkdir()
-    changed = {
-        **NO_IMAGES,
-        "directory": ImageRecord(
-            "directory", digest="sha256:" + "0" * 64, location=str(image), recipe="r"
-        ),
-    }
-    names = ("native-a", "native-b", "namespaces")
+    (image := tmp_path / "image").mkdir()
+    other = "sha256:" + "0" * 64
+    record = ImageRecord("directory", digest=other, location=str(image), recipe="r")
+    plan = trial(_case(), arms=(*PAIR, "namespaces"), attempts=2)
     with pytest.raises(UserError, match="the image of namespaces is not the one") as refused:
-        _run(trial(_case(), arms=names, attempts=2), tmp_path / "block", images=changed)
+        _run(plan, tmp_path / "block", {**NO_IMAGES, "directory": record})
     where = refused.value.where
-    assert "sha256:" + "0" * 64 in where and where.count("sha256:") == 2
+    assert other in where and where.count("sha256:") == 2
     assert not list(tmp_path.glob("block/runs/*/attempt-*"))
 
 
@@ -190,26 +179,21 @@ def test_one_changed_byte_of_a_real_image_is_refused(name: str, tmp_path: Path, 
     copy = Path(shutil.copyfile(record.location, tmp_path / "image"))
     moved = {arm.image_format: msgspec.structs.replace(record, location=str(copy))}
     assert arm_state(arm, moved).gate.passed
-    _flip_last_byte(copy)
-    gate = arm_state(arm, moved).gate
-    assert not gate.passed
-    assert gate.detail.startswith(f"{copy}: expected {record.digest}, found sha256:")
-
-
-def _flip_last_byte(path: Path) -> None:
-    with path.open("r+b") as file:
+    with copy.open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         byte = file.read(1)[0]
         file.seek(-1, os.SEEK_END)
         file.write(bytes([byte ^ 1]))
+    gate = arm_state(arm, moved).gate
+    assert not gate.passed
+    assert gate.detail.startswith(f"{copy}: expected {record.digest}, found sha256:")
 
 
 @pytest.fixture
 def boxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, dict[str, ImageRecord]]:
     """A runtime whose image is one script, which starts what it is given; and its records."""
     arm = arms()["bubblewrap"]
-    image = tmp_path / "image"
-    image.mkdir()
+    (image := tmp_path / "image").mkdir()
     (image / "run").write_text('#!/bin/sh\nexec "$@"\n')
     (image / "run").chmod(0o755)
     monkeypatch.setitem(vars(arm), "isolates", ())
@@ -261,9 +245,8 @@ def test_what_goes_away_in_the_middle_of_a_batch_is_mended_by_the_same_command(
     run()
     assert {path: path.read_bytes() for path in before} == before
     for each in plan.blocks:
-        folders = [tmp_path / "blocks" / each.name]
-        tables = parse_block(plan, *gather_blocks(folders, "test"), gather_raw(folders))
-        assert [row["stage"] for row in tables["runs"] if row["final"]] == ["valid"] * 3
+        rows = parsed(plan, tmp_path / "blocks" / each.name)["runs"]
+        assert [row["stage"] for row in rows if row["final"]] == ["valid"] * 3
 
 
 def test_a_native_program_that_is_not_the_one_that_was_built_is_refused(tmp_path: Path) -> None:
@@ -278,37 +261,20 @@ def test_a_native_program_that_is_not_the_one_that_was_built_is_refused(tmp_path
 
 
 def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path) -> None:
-    plan = trial(
-        _case(events=4000, prime=10000),
-        _case("startup-warm", repetitions=2, cache="warm"),
-        attempts=2,
-    )
-    write_plan(tmp_path / "plan.json", plan)
-    write_images(tmp_path / "images.json", NO_IMAGES)
-    (tmp_path / "system.yaml").write_text(
-        "{system: test, scale_label: vm, base_image: bootstrap, quiet_node: "
-        "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}}"
-    )
-    folder = tmp_path / plan.blocks[0].name
-    command = [sys.executable, "-m", "parity", "run-batch"]
-    for word in ("plan", "images", "system"):
-        suffix = "yaml" if word == "system" else "json"
-        command += [f"--{word}", str(tmp_path / f"{word}.{suffix}")]
-    command += ["--batch", folder.name, "--folder", str(tmp_path)]
-    command += ["--record", str(tmp_path / "batch.json")]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "workflow")}
-
-    runner = subprocess.Popen(command, env=environment)
+    start_up = _case("startup-warm", repetitions=2, cache="warm")
+    plan = trial(_case(events=4000, prime=10000), start_up, attempts=2)
+    folder, command = tmp_path / plan.blocks[0].name, runner_of(plan, tmp_path)
+    runner = subprocess.Popen(**command)
     begun = folder / "runs" / "sysbench.native-a" / "attempt-1"
-    _wait_for(lambda: begun.exists() and list(processes_in(WORK)))
+    wait_for(lambda: begun.exists() and list(processes_in(WORK)))
     runner.send_signal(signal.SIGKILL)
     runner.wait()
     assert not (folder / "block.json").exists()
     assert list(processes_in(WORK)), "the program outlives its killed runner until the next start"
 
-    subprocess.run(command, env=environment, check=True, timeout=120)
+    subprocess.run(**command, check=True, timeout=120)
     assert not list(processes_in(WORK))
-    tables = parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
+    tables = parsed(plan, folder)
     final = [row for row in tables["runs"] if row["final"]]
     assert Counter(row["run"] for row in final) == Counter(run.name for run in plan.blocks[0].runs)
     assert {row["stage"] for row in final} == {"valid"}
@@ -324,14 +290,11 @@ ATTEMPT = """
 import json, sys
 from pathlib import Path
 from parity.benchmarks.model import Program
-from parity.measure.session import Allocation
-from parity.measure.attempt import make_attempt
+from parity.measure.attempt import Order, make_attempt
 from parity.measure.documents import ArmState, Gate
-from parity.measure.attempt import Order
-from parity.measure.session import Session
-from parity.plan.looks import batches_of
+from parity.measure.session import Allocation, Session
 from parity.plan.plan import Case
-from parity.plan.system import System, load_system
+from parity.plan.system import System
 from parity.runtimes import arms
 from parity.runtimes.model import Image
 
@@ -369,7 +332,7 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     runner = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")})
     # A program under another kernel is no process of this one, but whoever runs it is.
     state = str(folder / "state") if KERNEL in arm.isolates else ""
-    _wait_for(lambda: _sleeps(state) or runner.poll() is not None)
+    wait_for(lambda: _sleeps(state) or runner.poll() is not None)
     assert runner.poll() is None, "the runner ended before its program began"
     begun = psutil.Process(runner.pid).children(recursive=True)
     runner.send_signal(stop)
@@ -378,9 +341,9 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
         # What the next session of the runner begins with.
         end_interrupted(tmp_path)
         make_ready()
-    _wait_for(lambda: not _sleeps(state), seconds=20)
+    wait_for(lambda: not _sleeps(state), seconds=20)
     assert not list(processes_in(WORK))
-    _wait_for(lambda: not any(map(_runs, begun)), seconds=20)
+    wait_for(lambda: not any(map(_runs, begun)), seconds=20)
 
 
 # As `parity run-batch` does.
@@ -407,10 +370,3 @@ def _is_sleep(process: psutil.Process, state: str) -> bool:
         words = process.cmdline()
         return state in " ".join(words) if state else words == ["/bin/sleep", "300"]
     return False
-
-
-def _wait_for(holds, seconds: float = 180) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

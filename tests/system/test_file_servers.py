@@ -9,11 +9,10 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from trials import ANYWHERE, PAIR, case_of, trial
+from trials import NO_IMAGES, PAIR, case_of, measured, runner_of, trial, wait_for
 
 from parity.benchmarks import benchmarks
 from parity.core.commands import answer_of, is_installed, output_of
@@ -29,27 +28,17 @@ from parity.extensions.servers.benchmarks import file_server
 from parity.extensions.servers.benchmarks.service import cannot_serve
 from parity.extensions.servers.measure.client import INTERFACE, client_link, mounts_below
 from parity.measure.attempt import NotStarted
-from parity.measure.block import run_block
 from parity.measure.places import WORK, only_one
-from parity.plan.plan import Plan, write_plan
-from parity.records.dataset import gather_blocks, gather_raw
-from parity.records.parse import parse_block
+from parity.plan.plan import Plan
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH
-from parity.software.images import ImageRecord, write_images
 
 MOOSEFS = benchmarks()["moosefs"]
 pytestmark = [
     pytest.mark.system,
     pytest.mark.skipif(not MOOSEFS.probe().available, reason=MOOSEFS.probe().reason),
 ]
-ROOT = Path(__file__).parents[2]
 CHUNKS, MASTER, FIO = "mfschunkserver", "mfsmaster", "fio"
-NO_IMAGES = {
-    arm.image_format: ImageRecord(arm.image_format, reason="no image")
-    for arm in arms().values()
-    if arm.image_format
-}
 CONTAINERS = ("namespaces", "docker", "podman", "lxc", "charliecloud-dir", "apptainer")
 
 
@@ -62,10 +51,9 @@ def plan_of(*names: str, inside: str = "servers", timeout: float = 60, **paramet
 
 def rows_of(plan: Plan, folder: Path, images=NO_IMAGES) -> list[dict]:
     """The rows of all attempts of the plan's block, in the order in which they were made."""
-    run_block(plan, plan.blocks[0].name, images, {}, ANYWHERE, folder)
-    tables = parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
     order = [run.name for run in plan.blocks[0].runs]
-    return sorted(tables["runs"], key=lambda row: (order.index(row["run"]), row["attempt"]))
+    rows = measured(plan, folder, images)["runs"]
+    return sorted(rows, key=lambda row: (order.index(row["run"]), row["attempt"]))
 
 
 def processes(program: str) -> list[psutil.Process]:
@@ -106,7 +94,7 @@ def struck(
     hit: list[int] = []
 
     def strike() -> None:
-        wait_for(lambda: processes(while_runs))
+        wait_for(lambda: processes(while_runs), 600)
         time.sleep(after)
         for each in processes(program):
             hit.append(each.pid)
@@ -117,13 +105,6 @@ def struck(
     yield hit
     thread.join()
     assert hit, f"{program} was not struck"
-
-
-def wait_for(holds: Callable[[], object], seconds: float = 600) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("inside", ["servers", "client"])
@@ -277,40 +258,21 @@ def test_the_next_session_ends_what_a_killed_runner_left(name, stop, tmp_path, i
     if names and not arms()[name].probe().available:
         pytest.skip(arms()[name].probe().reason)
     plan = plan_of(*names, rate_mbit=1000)
-    write_plan(tmp_path / "plan.json", plan)
-    write_images(tmp_path / "images.json", images)
-    quiet = "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}"
-    (tmp_path / "system.yaml").write_text(
-        f"{{system: test, scale_label: vm, base_image: bootstrap, quiet_node: {quiet}}}"
-    )
-    batch = plan.blocks[0].name
-    words = [
-        sys.executable,
-        "-m",
-        "parity",
-        "run-batch",
-        "--batch",
-        batch,
-        "--folder",
-        str(tmp_path),
-    ]
-    words += ["--plan", str(tmp_path / "plan.json"), "--images", str(tmp_path / "images.json")]
-    words += ["--system", str(tmp_path / "system.yaml"), "--record", str(tmp_path / "batch.json")]
-    begun = tmp_path / batch / "runs" / f"moosefs.{name}" / "attempt-1/stdout"
-    with subprocess.Popen(words, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")}) as runner:
+    batch = tmp_path / plan.blocks[0].name
+    begun = batch / "runs" / f"moosefs.{name}" / "attempt-1/stdout"
+    with subprocess.Popen(**runner_of(plan, tmp_path, images)) as runner:
         try:
-            wait_for(lambda: begun.exists() and processes(FIO))
+            wait_for(lambda: begun.exists() and processes(FIO), 600)
         finally:
             runner.send_signal(stop)
     if stop == signal.SIGKILL:
         assert processes(CHUNKS) and mounts_below(WORK), "servers outlive their killed runner"
-    rows = rows_of(plan, tmp_path / batch, images)
+    rows = rows_of(plan, batch, images)
     final = [row for row in rows if row["final"]]
     assert Counter(row["run"] for row in final) == Counter(run.name for run in plan.blocks[0].runs)
     assert {row["stage"] for row in final} == {"valid"}
     lost = [(row["run"], row["reason"]) for row in rows if not row["final"]]
     assert (f"moosefs.{name}", "interrupted") in lost
-    engines = [engine for engine in ("docker", "podman") if is_installed(engine)]
-    for engine in engines:
+    for engine in filter(is_installed, ("docker", "podman")):
         said = output_of([engine, "ps", "-a", "--format={{.Names}}"])
         assert f"parity-{runner.pid}-" not in said

@@ -9,30 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from trials import ANYWHERE, case_of, trial
+from trials import case_of, measured, trial
 
 from parity.extensions.servers.benchmarks import local_files
-from parity.measure.block import run_block
-from parity.records.dataset import gather_blocks, gather_raw
-from parity.records.parse import parse_block
-from parity.runtimes import arms
-from parity.software.images import ImageRecord
 
 pytestmark = pytest.mark.system
-NO_IMAGES = {
-    arm.image_format: ImageRecord(arm.image_format, reason="no image")
-    for arm in arms().values()
-    if arm.image_format
-}
 SMALL = {"gigabytes": "0.0625", "ranks": 2, "monitor_hz": 0}
 
 
 def run(folder: Path) -> dict:
     if os.geteuid() or not local_files.BENCHMARK.probe().available:
         pytest.skip("needs root and fio")
-    plan = trial(case_of("local-files", SMALL))
-    run_block(plan, plan.blocks[0].name, NO_IMAGES, {}, ANYWHERE, folder)
-    return parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
+    return measured(trial(case_of("local-files", SMALL)), folder)
 
 
 def test_two_starts_are_timed_and_the_third_checks_them(tmp_path: Path) -> None:

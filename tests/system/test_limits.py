@@ -8,9 +8,6 @@ import multiprocessing
 import os
 import re
 import shutil
-import signal
-import subprocess
-import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from trials import ANYWHERE
+from benchmark_help import compiled
+from trials import ANYWHERE, wait_for
 
-from parity.benchmarks import programs
 from parity.benchmarks.model import NodeFacts, Outputs, Program
 from parity.benchmarks.selfish import BENCHMARK, SOURCE, TRACE
 from parity.benchmarks.traces import read_trace
@@ -51,12 +48,8 @@ MOST_SHARES = 262144
 @pytest.fixture(scope="module")
 def program():
     """Selfish where every arm shows it, on the last CPU."""
-    if not shutil.which("gcc"):
-        pytest.skip("gcc is not installed")
     make_places(SCRATCH)
-    folder = SCRATCH / f"selfish-{os.getpid()}"
-    words = ["sh", programs.SCRIPT, folder, SOURCE]
-    subprocess.run(words, cwd=programs.SCRIPT.parent, check=True)
+    folder = compiled(SCRATCH / f"selfish-{os.getpid()}", SOURCE)
     names = ("mode", "seconds", "threshold_ns", "multiple", "quantum", "capacity")
     asked = [str(PARAMETERS[name]) for name in names]
     yield Program((str(folder / "selfish"), *asked, TRACE), CPUS[-1:], collect=(TRACE,))
@@ -69,16 +62,8 @@ def order_of(name, program, images, shares=None) -> Order:
     state = arm_state(arm, images)
     if state.reason:
         pytest.skip(f"{name}: {state.detail}")
-    session = Session(
-        number=1,
-        node=NodeFacts(CPUS, 1, 1),
-        allocation=Allocation(("here",)),
-        states={},
-        namespaces={"here": host_namespaces()},
-        benchmarks={},
-        block_gates=(),
-        system=ANYWHERE,
-    )
+    here = Allocation(("here",)), {}, {"here": host_namespaces()}
+    session = Session(1, NodeFacts(CPUS, 1, 1), *here, {}, (), ANYWHERE)
     program = replace(program, cpus=arm.placed(program.cpus, CPUS).program)
     case = Case("selfish", "selfish", PARAMETERS, None, (), (), 60)
     return Order(f"selfish.{name}", case, arm, state, program, session)
@@ -228,12 +213,9 @@ def test_no_neighbour_outlives_a_killed_runner(name, program, tmp_path, images):
     )
     order_of(name, long, images)
     runner.start()
-    deadline = time.monotonic() + 120
-    while not (loops() and any("detours" in p.cmdline() for p in processes_in(WORK))):
-        assert time.monotonic() < deadline and runner.is_alive()
-        time.sleep(0.05)
-    assert runner.pid
-    os.kill(runner.pid, signal.SIGKILL)
+    wait_for(lambda: loops() and any("detours" in p.cmdline() for p in processes_in(WORK)))
+    assert runner.is_alive()
+    runner.kill()
     runner.join()
     assert loops()
     # What the next session begins with.

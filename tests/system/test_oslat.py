@@ -4,15 +4,13 @@ Needs: gcc and rt-tests.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from benchmark_help import values
+from benchmark_help import compiled, values
 
-from parity.benchmarks import programs
 from parity.benchmarks.model import NodeFacts, Outputs
 from parity.benchmarks.oslat import BENCHMARK, RESULTS
 from parity.benchmarks.selfish import SOURCE, TRACE
@@ -25,12 +23,9 @@ SECONDS = 2
 
 @pytest.fixture(scope="module")
 def selfish(tmp_path_factory) -> Path:
-    if not (shutil.which("gcc") and BENCHMARK.probe().available):
-        pytest.skip("gcc or rt-tests is not installed")
-    folder = tmp_path_factory.mktemp("selfish")
-    words = ["sh", programs.SCRIPT, folder, SOURCE]
-    subprocess.run(words, cwd=programs.SCRIPT.parent, check=True)
-    return folder / "selfish"
+    if not BENCHMARK.probe().available:
+        pytest.skip("rt-tests is not installed")
+    return compiled(tmp_path_factory.mktemp("selfish"), SOURCE) / "selfish"
 
 
 def by_selfish(selfish, folder) -> tuple[float, float]:
@@ -55,27 +50,22 @@ def by_oslat(folder) -> tuple[float, float]:
 
 def ratios(selfish, folder) -> tuple[float, float]:
     """Selfish's numbers, of before and after, over oslat's in between; printed as well."""
-    before, between, after = (
-        by_selfish(selfish, folder),
-        by_oslat(folder),
-        by_selfish(selfish, folder),
+    before, between = by_selfish(selfish, folder), by_oslat(folder)
+    after = by_selfish(selfish, folder)
+    share, longest = (
+        (one * two) ** 0.5 / middle for one, middle, two in zip(before, between, after, strict=True)
     )
-    share = (before[0] * after[0]) ** 0.5 / between[0]
-    longest = (before[1] * after[1]) ** 0.5 / between[1]
-    print(
-        f"selfish over oslat: share {share:.2f}, longest {longest:.2f}; {before} {between} {after}"
-    )
+    print(f"selfish over oslat: {share:.2f}, longest {longest:.2f}; {before} {between} {after}")
     return share, longest
 
 
 def test_both_see_what_another_program_takes(selfish, tmp_path):
     busy = [sys.executable, "-c", "while True: pass"]
-    beside = subprocess.Popen(["taskset", "-c", str(CPU), *busy])
-    try:
-        share, longest = ratios(selfish, tmp_path)
-    finally:
-        beside.kill()
-        beside.wait()
+    with subprocess.Popen(["taskset", "-c", str(CPU), *busy]) as beside:
+        try:
+            share, longest = ratios(selfish, tmp_path)
+        finally:
+            beside.kill()
     # Half of the time each, on a machine where others may take more of it now than then.
     assert 0.6 < share < 1.7
     assert 0.1 < longest < 10

@@ -8,23 +8,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
-from trials import ANYWHERE, case_of, trial
+from trials import ANYWHERE, case_of, parsed, runner_of, trial, wait_for
 
 from parity.measure.block import run_block
 from parity.measure.places import SHARED_MEMORY, WORK, processes_in
-from parity.plan.plan import write_plan
-from parity.records.dataset import gather_blocks, gather_raw
-from parity.records.parse import parse_block
 from parity.runtimes import every_arm
-from parity.software.images import write_images
 
 pytestmark = pytest.mark.system
-ROOT = Path(__file__).parents[2]
 ARMS = ("native-a", "native-b", "podman", "lxc", "charliecloud-dir", "lxc-veth", "native-unbound")
 SMALL = {"n": 500, "nb": 64, "nodes": 1, "ranks": 2}
 MESSAGES = {"protocol": "mpi", "upper_bound": 65536, "repetitions": 10, "port": 5002}
@@ -48,8 +40,7 @@ def test_a_study_runs_over_containers_and_every_arm_is_where_it_says(tmp_path, i
     for folder in folders:
         run_block(plan, folder.name, images, {}, ANYWHERE, folder)
     for folder in folders:
-        tables = parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
-        rows = [row for row in tables["runs"] if row["final"]]
+        rows = [row for row in parsed(plan, folder)["runs"] if row["final"]]
         assert len(rows) == len(ARMS) * len(cases)
         for row in rows:
             if row["reason"] == "not-tested":
@@ -80,29 +71,15 @@ def test_nothing_of_a_killed_runner_is_left(name, tmp_path, images):
         pytest.skip(f"{name}: {arm.probe().reason or images[arm.image_format].reason}")
     case = placed("netpipe", "1x2/2", **MESSAGES | {"repetitions": 300})
     plan = trial(case, arms=("native-a", "native-b", name), attempts=2)
-    write_plan(tmp_path / "plan.json", plan)
-    write_images(tmp_path / "images.json", images)
-    (tmp_path / "system.yaml").write_text(
-        "{system: test, scale_label: vm, base_image: bootstrap, quiet_node: "
-        "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}}"
-    )
-    folder = tmp_path / plan.blocks[0].name
-    command = [sys.executable, "-m", "parity", "run-batch"]
-    command += [f"--{word}={tmp_path}/{word}.json" for word in ("plan", "images")]
-    command += [f"--system={tmp_path}/system.yaml", f"--batch={folder.name}"]
-    command += [f"--folder={tmp_path}", f"--record={tmp_path}/batch.json"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
-    runner = subprocess.Popen(command, env=environment)
+    folder, command = tmp_path / plan.blocks[0].name, runner_of(plan, tmp_path, images)
+    runner = subprocess.Popen(**command)
     begun = folder / f"runs/{case.name}.{name}/attempt-1/stderr"
-    deadline = time.monotonic() + 240
-    while not (begun.exists() and "began=" in begun.read_text()):
-        assert runner.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: begun.exists() and "began=" in begun.read_text(), 240)
+    assert runner.poll() is None
     runner.send_signal(signal.SIGKILL)
     runner.wait()
     assert list(processes_in(WORK)), "daemons outlive their killed runner until the next start"
-    subprocess.run(command, env=environment, check=True, timeout=240)
-    tables = parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
-    rows = {row["attempt"]: row for row in tables["runs"] if row["arm"] == name}
+    subprocess.run(**command, check=True, timeout=240)
+    rows = {row["attempt"]: row for row in parsed(plan, folder)["runs"] if row["arm"] == name}
     assert (rows[1]["reason"], rows[2]["stage"]) == ("interrupted", "valid"), rows
     assert not list(processes_in(WORK)) and not SHARED_MEMORY.exists()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from trials import ANYWHERE, PAIR, SYSTEM_FILE, case_of
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.sysbench import SysbenchCpu
@@ -16,41 +17,27 @@ from parity.core.errors import UserError
 from parity.measure import node
 from parity.measure.pilot import NEAR, make_pilot
 from parity.plan import plan
-from parity.plan.plan import Case
 from parity.plan.study import Pilot, Study, read_pilot
 from parity.plan.system import System
 
 pytestmark = pytest.mark.system
 
 STUDY = {
-    "study": "trial",
-    "title": "A trial",
-    "reproduces": "none",
-    "seed": 1,
-    "reference": "native-b",
-    "aa_pair": ["native-a", "native-b"],
+    "study": "trial", "title": "A trial", "reproduces": "none", "seed": 1,
+    "reference": "native-b", "aa_pair": ["native-a", "native-b"],
     "arms": ["native-a", "native-b", "namespaces"],
     "benchmarks": {
         "sysbench": {"margin_percent": 1},
-        "likwid": {
-            "margin_percent": 2,
-            "factors": {"kernel": ["copy", "triad"]},
-            "parameters": {"working_set_mib": 64},
-        },
+        "likwid": {"margin_percent": 2, "factors": {"kernel": ["copy", "triad"]},
+                   "parameters": {"working_set_mib": 64}},
     },
     "scales": {"test": {"blocks": 3}},
-}
-SYSTEM = {
-    "system": "test",
-    "scale_label": "vm",
-    "base_image": "bootstrap",
-    "quiet_node": {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1},
-}
+}  # fmt: skip
 
 
 def _pilot(folder: Path, study: dict) -> Pilot:
     (folder / "study.yaml").write_text(json.dumps(study))
-    (folder / "system.yaml").write_text(json.dumps(SYSTEM))
+    (folder / "system.yaml").write_text(SYSTEM_FILE)
     files = {word: folder / f"{word}.yaml" for word in ("study", "system")}
     runner.pilot(**files, scale="test", pilot=folder / "pilot.json")
     return read_pilot(folder / "pilot.json")
@@ -73,10 +60,8 @@ def test_the_amounts_of_real_programs_take_their_targets(tmp_path, capsys) -> No
 
 
 def test_what_cannot_run_here_is_left_out_with_its_reason(tmp_path) -> None:
-    study = STUDY | {
-        "benchmarks": {"sysbench": {"margin_percent": 1, "parameters": {"threads": 4096}}}
-    }
-    found = _pilot(tmp_path, study)
+    sysbench = {"margin_percent": 1, "parameters": {"threads": 4096}}
+    found = _pilot(tmp_path, STUDY | {"benchmarks": {"sysbench": sysbench}})
     assert not found.amounts and not found.seconds
     assert "4096 logical CPUs are asked for" in found.left_out["sysbench"]
 
@@ -94,15 +79,13 @@ class Replaced(SysbenchCpu):
         return replace(super().program(parameters, node), argv=self.argv)
 
 
-CASE = Case("sysbench", "sysbench", {"prime": 1000, "events": 200, "threads": 1}, None, (), (), 60)
+CASE = case_of("sysbench", margin=None)
 
 
 def _study() -> Study:
     fields = {key: STUDY[key] for key in ("study", "title", "reproduces", "seed", "reference")}
-    arms = ("native-a", "native-b")
-    return Study(
-        **fields, scale="test", aa_pair=arms, arms=arms, cases=(CASE,), blocks=3, attempts=2
-    )
+    design = {"scale": "test", "aa_pair": PAIR, "arms": PAIR, "blocks": 3, "attempts": 2}
+    return Study(**fields, **design, cases=(CASE,))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +99,7 @@ def _study() -> Study:
 def test_a_program_that_fails_or_says_something_else_is_refused(argv, why, monkeypatch) -> None:
     monkeypatch.setattr(plan, "benchmark_of", lambda *_: Replaced(*argv))
     with pytest.raises(UserError) as raised:
-        make_pilot(_study(), (CASE,), System("test", "vm", "bootstrap", 1.0, 0.0, 1.0))
+        make_pilot(_study(), (CASE,), ANYWHERE)
     assert raised.value.what.startswith(f"no amount of work is found for sysbench: {why}")
     assert raised.value.where.endswith(", events = 200")
 

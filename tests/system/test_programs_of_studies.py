@@ -3,14 +3,9 @@
 Needs: the images (built if they are not there), Podman, Charliecloud, gcc and LaTeX.
 """
 
-import base64
 import csv
-import gzip
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,31 +13,15 @@ import own_programs
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from clones import borrow_images, never_wait_for_quiet
+from clones import borrow_images, called, dashboard_of, never_wait_for_quiet, succeeded
 
 from parity.core.files import digest
 from parity.measure.places import NEEDS
 from parity.plan.plan import read_plan
 
 pytestmark = pytest.mark.system
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 CONFIG = ["study=config/studies/mine.yaml", "scale=tiny"]
 ARMS = ["native-a", "native-b", "podman", "charliecloud-dir"]
-
-
-def ended(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}
-    environment.pop("PYTHONPATH", None)  # the clone's own package, not this one's
-    return subprocess.run(
-        [SNAKEMAKE, *words], cwd=clone, env=environment, timeout=1500, check=False,
-        capture_output=True, text=True,
-    )  # fmt: skip
-
-
-def snakemake(clone: Path, *words: str) -> str:
-    done = ended(clone, *words)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +37,7 @@ def study(clone: Path, images: dict, programs: Path) -> Path:
     (clone / CONFIG[0].removeprefix("study=")).write_text(yaml.safe_dump(document))
     never_wait_for_quiet(clone, "machine")
     borrow_images(clone, images, *CONFIG)
-    snakemake(clone, "all", "dashboard", "--config", *CONFIG, "data=live")
+    succeeded(clone, "all", "dashboard", "--config", *CONFIG, "data=live")
     return clone
 
 
@@ -108,16 +87,14 @@ def test_they_have_figures_sentences_and_a_paper(study: Path, dataset: Path) -> 
     section = (dataset / "section.tex").read_text()
     assert "Solver of mine" in section and "Counter of mine" in section
     assert "<./solver.pdf>" in (dataset / "logs/build_paper.log").read_text()
-    page = (study / "results/claims/dashboard.html").read_text(encoding="utf-8")
-    packed = re.search(r'id="content">(.*?)</script>', page, re.DOTALL)[1]
-    held = gzip.decompress(base64.b64decode(packed)).decode()
+    held = dashboard_of(study)
     assert "Solver of mine: short" in held and "solving time" in held
 
 
 def test_an_archive_is_parsed_again_where_nobody_knows_the_programs(
     study: Path, dataset: Path, new_clone: Callable[[], Path], programs: Path
 ) -> None:
-    snakemake(study, "archive", "--config", *CONFIG)
+    succeeded(study, "archive", "--config", *CONFIG)
     (archive,) = (study / "results/archive").glob("*mine*")
     other = new_clone()
     shutil.copytree(archive, other / "results/archive" / archive.name)
@@ -125,7 +102,7 @@ def test_an_archive_is_parsed_again_where_nobody_knows_the_programs(
     try:
         # Its own figures, and not those of all archives.
         drawn = f"results/archive/{archive.name}/not-drawn.txt"
-        said = snakemake(other, "reparse", drawn, "--config", f"archive={archive.name}")
+        said = succeeded(other, "reparse", drawn, "--config", f"archive={archive.name}")
     finally:
         shutil.move(programs.with_name("elsewhere"), programs)
     assert "parsed again, the same bytes" in said
@@ -140,7 +117,7 @@ def test_an_input_that_changed_is_another_case(study: Path, programs: Path) -> N
     before = words.read_text()
     words.write_text(before + "\none more")
     try:
-        said = snakemake(study, "-n", "all", "--config", *CONFIG, "data=live")
+        said = succeeded(study, "-n", "all", "--config", *CONFIG, "data=live")
     finally:
         words.write_text(before)
     planned = set(re.findall(r"mine-tiny-b\d{4}-[0-9a-f]{8}", said))
@@ -160,9 +137,9 @@ def test_a_library_that_an_image_lacks_is_one_message_before_any_run(new_clone, 
     said = {}
     for name in ("alone", "both"):
         table = f"results/live/mine-{name}/records/runs.parquet"
-        done = ended(clone, table, "--config", CONFIG[0], f"scale={name}", "data=live")
-        assert done.returncode == (1 if name == "alone" else 0), done.stderr
-        said[name] = done.stdout + done.stderr
+        call = called(clone, table, "--config", CONFIG[0], f"scale={name}", "data=live")
+        assert call.status == (1 if name == "alone" else 0), call.said
+        said[name] = call.said
     lacks = f"Linked, Podman: {NEEDS}{tmp_path}/linked does not find libmine.so"
     assert "nothing of this study could be compared" in said["alone"] and lacks in said["alone"]
     assert not list(clone.glob("results/blocks/mine-alone-*/runs/*"))

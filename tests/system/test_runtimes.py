@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from trials import wait_for
 
 from parity.benchmarks.model import Program
 from parity.measure.gates import binding_gate, where_gate
@@ -197,11 +198,11 @@ def test_a_killed_run_leaves_nothing(arm, launch):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    wait_until(begun.exists if KERNEL in arm.isolates else asleep, 90)
+    wait_for(begun.exists if KERNEL in arm.isolates else asleep)
     kill_group(process.pid)
     assert process.wait() == -signal.SIGKILL
     arm.cleanup(launch)
-    wait_until(lambda: not asleep())
+    wait_for(lambda: not asleep())
     assert not [
         line for line in Path("/proc/mounts").read_text().splitlines() if str(launch.state) in line
     ]
@@ -224,13 +225,6 @@ def _command_lines():
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             yield (folder / "cmdline").read_text().split("\0")
-
-
-def wait_until(holds, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def test_says_which_runtimes_ran(capsys):

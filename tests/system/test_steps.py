@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from benchmark_help import compiled
 
-from parity.benchmarks import openmpi, programs
+from parity.benchmarks import openmpi
 from parity.benchmarks.steps import FILE, SOURCE
 from parity.benchmarks.traces import Steps, read_steps
 
@@ -28,13 +29,9 @@ STOPS = (0.020, 0.080)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
-    if not (shutil.which("gcc") and shutil.which("mpicc")):
-        pytest.skip("gcc or Open MPI's compiler is not installed")
-    folder = tmp_path_factory.mktemp("steps")
-    words = ["sh", programs.SCRIPT, folder, SOURCE]
-    done = subprocess.run(words, cwd=programs.SCRIPT.parent, capture_output=True, text=True)
-    assert not done.returncode and not done.stderr, done.stderr
-    return folder / "steps"
+    if not shutil.which("mpicc"):
+        pytest.skip("Open MPI's compiler is not installed")
+    return compiled(tmp_path_factory.mktemp("steps"), SOURCE) / "steps"
 
 
 def alone(program, *, steps=1000, work_us=1000, idle_us=0) -> list[str]:
@@ -109,14 +106,13 @@ def test_a_stop_of_another_rank_makes_the_step_of_all_longer(program, tmp_path):
 
 def test_a_program_on_the_same_cpu_takes_what_the_steps_did_not_get(program, tmp_path):
     busy = [sys.executable, "-c", "while True: pass"]
-    beside = subprocess.Popen(["taskset", "-c", str(CPUS[-1]), *busy])
-    try:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(alone(program, steps=500), cwd=tmp_path, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    finally:
-        beside.kill()
-        beside.wait()
+    with subprocess.Popen(["taskset", "-c", str(CPUS[-1]), *busy]) as beside:
+        try:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(alone(program, steps=500), cwd=tmp_path, check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        finally:
+            beside.kill()
     # Half a second is work, and a tenth of a second went before it.
     assert after.ru_utime - before.ru_utime == pytest.approx(0.6, abs=0.3)
     assert read(tmp_path).lengths.mean() > 1.4e6

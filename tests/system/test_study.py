@@ -4,9 +4,7 @@ Needs: the runtimes, the images (built if they are not there), sysbench and LaTe
 which `make setup` installs as root. An arm that cannot run here is a row with its reason.
 """
 
-import os
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,34 +13,26 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from clones import borrow_images, never_wait_for_quiet
+from clones import SNAKEMAKE, borrow_images, never_wait_for_quiet, own_package, succeeded
 
 from parity.plan.plan import read_plan
 from parity.runtimes import arms
 
 pytestmark = pytest.mark.system
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 STUDY = {
-    "study": "tiny",
-    "title": "A tiny study",
-    "reproduces": "none",
-    "seed": 7,
-    "reference": "native-a",
-    "aa_pair": ["native-a", "native-b"],
+    "study": "tiny", "title": "A tiny study", "reproduces": "none", "seed": 7,
+    "reference": "native-a", "aa_pair": ["native-a", "native-b"],
     # A control that does more work belongs to a study that says how much, and ranks that are spread
     # or unbound to one that has some.
     "arms": [n for n, arm in arms().items() if not (arm.does_more or arm.placement)],
     "benchmarks": {
         "sysbench": {"margin_percent": 5, "parameters": {"events": 600}},
-        "startup": {
-            "margin_percent": None,
-            "factors": {"cache": ["warm"]},
-            "parameters": {"repetitions": 2},
-        },
+        "startup": {"margin_percent": None, "factors": {"cache": ["warm"]},
+                    "parameters": {"repetitions": 2}},
     },
     "not_tested": [{"benchmark": "hpcg", "reason": "not part of a tiny study"}],
     "scales": {"tiny": {"blocks": 2}},
-}
+}  # fmt: skip
 WORDS = ["all", "--config", "study=config/studies/tiny.yaml", "scale=tiny"]
 
 
@@ -84,12 +74,11 @@ def _kill_in_the_middle_of_a_run(folder: Path, workflow: subprocess.Popen) -> No
 
 
 def test_a_killed_study_is_completed_with_every_run_counted_once(study: Path) -> None:
-    environment = os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}
-    first = subprocess.Popen([SNAKEMAKE, *WORDS], cwd=study, env=environment)
+    first = subprocess.Popen([SNAKEMAKE, *WORDS], cwd=study, env=own_package())
     _kill_in_the_middle_of_a_run(study, first)
     assert first.wait(timeout=300) != 0
 
-    subprocess.run([SNAKEMAKE, *WORDS], cwd=study, env=environment, check=True, timeout=600)
+    succeeded(study, *WORDS, timeout=600)
     dataset = study / "results/live/tiny-tiny"
     plan = read_plan(dataset / "plan.json")
     assert "all blocks are done" in (dataset / "progress.txt").read_text()

@@ -3,12 +3,9 @@
 Needs: the images (built if they are not there), user namespaces and LaTeX.
 """
 
-import base64
 import csv
-import gzip
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 import toys
 import yaml
-from clones import borrow_images, never_wait_for_quiet
+from clones import borrow_images, dashboard_of, never_wait_for_quiet, succeeded
 
 pytestmark = pytest.mark.system
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 WORDS = ["all", "dashboard", "--config", "study=config/studies/toys.yaml", "scale=tiny"]
 # The words of two figures, as the clone's own program draws them.
 DRAW = """
@@ -51,11 +47,7 @@ def study(clone: Path, images: dict) -> Path:
 @pytest.fixture(scope="module")
 def dataset(study: Path) -> Path:
     """The study, measured and presented."""
-    environment = os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}
-    environment.pop("PYTHONPATH", None)  # the clone's own package, not this one's
-    subprocess.run(
-        [SNAKEMAKE, *WORDS, "data=live"], cwd=study, env=environment, check=True, timeout=600
-    )
+    succeeded(study, *WORDS, "data=live", timeout=600)
     return study / "results/live/toys-tiny"
 
 
@@ -90,8 +82,5 @@ def test_they_are_in_tables_paper_and_dashboard(study: Path, dataset: Path) -> N
     section = (dataset / "section.tex").read_text()
     # Its arms are named there only where they differ.
     assert "copying rate" in section and f"{{{dataset.name}/toy-copy.pdf}}" in section
-    page = (study / "results/claims/dashboard.html").read_text(encoding="utf-8")
-    packed = re.search(r'id="content">(.*?)</script>', page, re.DOTALL)[1]
-    held = gzip.decompress(base64.b64decode(packed)).decode()
-    asked = ("Toy runtime", "Toy copy: 64 KiB", "copying time")
+    held, asked = dashboard_of(study), ("Toy runtime", "Toy copy: 64 KiB", "copying time")
     assert [words for words in asked if words not in held] == []

@@ -32,29 +32,21 @@ def asked(clone: Path, images: dict[str, dict]) -> tuple[Path, str]:
     return clone / "results/parity", call.stdout
 
 
-def test_every_arm_of_the_study_has_an_answer_or_a_reason(asked) -> None:
-    audit = read_document(asked[0] / f"{CAMPAIGN}.json", ParityAudit)
-    plan = read_plan(asked[0].parents[1] / f"results/live/{CAMPAIGN}/plan.json")
+def test_every_arm_has_an_answer_or_a_reason_and_the_pair_is_identical(asked) -> None:
+    folder, said = asked
+    audit = read_document(folder / f"{CAMPAIGN}.json", ParityAudit)
+    plan = read_plan(folder.parents[1] / f"results/live/{CAMPAIGN}/plan.json")
     assert tuple(side.arm for side in audit.sides) == plan.arms
     for side in audit.sides:
         assert bool(side.reason) != bool(side.interface), side.arm
-
-
-def test_the_a_a_pair_is_identical(asked) -> None:
-    with (asked[0] / f"{CAMPAIGN}.csv").open() as file:
+    with (folder / f"{CAMPAIGN}.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["arm"] == "native-b"]
     assert rows and {row["verdict"] for row in rows} <= {"same", "not recorded"}
     assert all(row["sha256"] == row["reference_sha256"] for row in rows)
-
-
-def test_the_program_s_variables_are_the_runner_s_own_in_every_arm(asked) -> None:
-    with (asked[0] / f"{CAMPAIGN}-interface.csv").open() as file:
+    # The program's variables are the runner's own in every arm.
+    with (folder / f"{CAMPAIGN}-interface.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["fact"] == "variables of the program"]
     assert {row["value"] for row in rows} == {"HOME LC_ALL PATH TMPDIR TZ"}
-
-
-def test_the_report_is_printed(asked) -> None:
-    said = asked[1]
     for words in ("held against Native A", "Kernel interface", "confounded", "Native B: the same"):
         assert words in said or words.capitalize() in said
 

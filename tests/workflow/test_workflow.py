@@ -21,20 +21,14 @@ def _jobs(folder: Path, *words: str) -> Counter:
     return Counter({name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)})
 
 
-def test_a_dry_run_works_before_anything_is_built(clone: Path) -> None:
+def test_a_dry_run_works_before_anything_is_built_and_a_bare_call_makes_all(clone: Path) -> None:
     jobs = _jobs(clone, "all")
     assert jobs["run_batch"] == 3
     for rule in ("write_plan", "build_image", "gather_blocks", "parse_records"):
         assert jobs[rule] == 1
-
-
-def test_a_bare_call_makes_all(clone: Path) -> None:
-    assert _jobs(clone) == _jobs(clone, "all")
-
-
-def test_the_catalogue_s_snakefile_is_the_same_workflow(clone: Path) -> None:
+    # The catalogue's Snakefile is the same workflow.
     inside = ("-s", "workflow/Snakefile")
-    assert _jobs(clone, *inside) == _jobs(clone)
+    assert _jobs(clone, *inside) == _jobs(clone) == jobs
     listed = [called(clone, *words, "--list").stdout for words in ((), inside)]
     assert listed[0] == listed[1] != ""
 

@@ -57,29 +57,23 @@ def test_a_slower_arm_costs_more_in_time_and_in_rate(analyse: Analyse) -> None:
     assert row(done, "sysbench", "podman").outcome == outcomes.EQUIVALENT
 
 
-def test_the_control_is_compared_like_an_arm(analyse: Analyse) -> None:
-    control = row(analyse(30), "sysbench", "native-b")
-    assert control.control
-    assert control.outcome == outcomes.EQUIVALENT
-
-
-def test_no_equivalence_without_an_equivalent_control(analyse: Analyse) -> None:
-    effects = {("sysbench", "native-b"): 1.008, ("sysbench", "docker"): 1.004}
-    done = analyse(30, effects=effects)
-    docker = row(done, "sysbench", "docker")
-    assert (docker.outcome, docker.reason) == (outcomes.INCONCLUSIVE, decision.CONTROL_FAILED)
-
-
-def test_no_difference_if_the_control_differs(analyse: Analyse) -> None:
-    effects = {("sysbench", "native-b"): 1.05, ("sysbench", "docker"): 1.05}
-    docker = row(analyse(30, effects=effects), "sysbench", "docker")
-    assert (docker.outcome, docker.reason) == (outcomes.INCONCLUSIVE, decision.CONTROL_DIFFERS)
-
-
-def test_a_difference_survives_a_control_that_decides_nothing(analyse: Analyse) -> None:
-    done = analyse(30, effects={("sysbench", "native-b"): 1.01, ("sysbench", "docker"): 1.05})
-    assert row(done, "sysbench", "native-b").outcome == outcomes.INCONCLUSIVE
-    assert row(done, "sysbench", "docker").outcome == outcomes.DIFFERENT
+@pytest.mark.parametrize(
+    ("native", "docker", "pair", "outcome", "reason"),
+    [
+        # No equivalence without an equivalent control, and no difference if it differs.
+        (1.008, 1.004, outcomes.INCONCLUSIVE, outcomes.INCONCLUSIVE, decision.CONTROL_FAILED),
+        (1.05, 1.05, outcomes.DIFFERENT, outcomes.INCONCLUSIVE, decision.CONTROL_DIFFERS),
+        # One that decides nothing lets a difference stand.
+        (1.01, 1.05, outcomes.INCONCLUSIVE, outcomes.DIFFERENT, ""),
+    ],
+)
+def test_the_control_is_compared_like_an_arm_and_gates(
+    analyse, native, docker, pair, outcome, reason
+) -> None:
+    done = analyse(30, effects={("sysbench", "native-b"): native, ("sysbench", "docker"): docker})
+    control, found = (row(done, "sysbench", arm) for arm in ("native-b", "docker"))
+    assert control.control and control.outcome == pair
+    assert (found.outcome, found.reason) == (outcome, reason)
 
 
 def test_no_conclusion_without_any_control(analyse: Analyse) -> None:
@@ -99,11 +93,8 @@ def test_what_a_block_has_in_common_cancels(analyse: Analyse) -> None:
 
 
 def test_a_missing_side_drops_the_block_and_is_counted(analyse: Analyse) -> None:
-    failures = {
-        (2, "sysbench.docker"): ("ran", "timeout"),
-        (3, "sysbench.native-a"): ("parsed", "truncated"),
-    }
-    done = analyse(6, failures=failures)
+    failures = {(2, "sysbench.docker"): ("ran", "timeout")}
+    done = analyse(6, failures=failures | {(3, "sysbench.native-a"): ("parsed", "truncated")})
     docker = row(done, "sysbench", "docker")
     assert (docker.planned_blocks, docker.blocks) == (6, 4)
     assert row(done, "sysbench", "podman").blocks == 5
@@ -138,13 +129,10 @@ def test_differing_libraries_confound_and_nothing_else_changes(analyse: Analyse)
 
 
 def test_what_could_not_be_tested_is_a_row_with_its_reason(analyse: Analyse) -> None:
-    done = analyse(6, absent={"lxc": "needs root"})
-    lxc, shifter = row(done, "sysbench", "lxc"), row(done, "sysbench", "shifter")
-    assert (lxc.outcome, lxc.reason) == (outcomes.NOT_TESTED, "needs root")
-    assert (shifter.outcome, shifter.reason) == (
-        outcomes.NOT_TESTED,
-        "not packaged for this system",
-    )
+    done, away = analyse(6, absent={"lxc": "needs root"}), "not packaged for this system"
+    for arm, reason in (("lxc", "needs root"), ("shifter", away)):
+        found = row(done, "sysbench", arm)
+        assert (found.outcome, found.reason) == (outcomes.NOT_TESTED, reason)
 
 
 def test_the_ledger_counts_every_planned_run_once(analyse: Analyse) -> None:
@@ -152,21 +140,15 @@ def test_the_ledger_counts_every_planned_run_once(analyse: Analyse) -> None:
         lost = rows["runs"].pop()
         rows["metrics"] = [m for m in rows["metrics"] if m["run"] != lost["run"]]
 
-    done = analyse(
-        6,
-        absent={"lxc": "needs root"},
-        failures={(2, "sysbench.docker"): ("ran", "timeout")},
-        excluded=(EXCLUSION,),
-        change=lose,
-    )
+    failures, absent = {(2, "sysbench.docker"): ("ran", "timeout")}, {"lxc": "needs root"}
+    done = analyse(6, absent=absent, failures=failures, excluded=(EXCLUSION,), change=lose)
     lost = done.losses["runs"].sum()
     assert done.ledger["planned"].sum() == 6 * 9 * len(synthetic.CASES)
     assert done.ledger["planned"].sum() == done.ledger["analysed"].sum() + lost
     stages = ["planned", "ran", "parsed", "valid", "analysed"]
     assert (np.diff(done.ledger[stages].to_numpy()) <= 0).all()
-    assert {"timeout", "not-run", "excluded: a test", "not-tested: needs root"} <= set(
-        done.losses["reason"]
-    )
+    reasons = {"timeout", "not-run", "excluded: a test", "not-tested: needs root"}
+    assert reasons <= set(done.losses["reason"])
 
 
 def test_a_run_is_not_analysed_by_a_number_that_is_only_reported(analyse: Analyse) -> None:
@@ -183,14 +165,10 @@ def test_a_run_is_not_analysed_by_a_number_that_is_only_reported(analyse: Analys
 
 def test_an_exclusion_is_about_one_dataset(tmp_path: Path) -> None:
     plan = synthetic.plan(6)
-    rows = synthetic.records(plan)
-    done = {
-        source: analysis.analyse(
-            dataset.load(synthetic.write(tmp_path / source / "synthetic-smoke", plan, rows)),
-            [EXCLUSION],
-        )
-        for source in ("live", "other")
-    }
+    rows, done = synthetic.records(plan), {}
+    for source in ("live", "other"):
+        folder = synthetic.write(tmp_path / source / "synthetic-smoke", plan, rows)
+        done[source] = analysis.analyse(dataset.load(folder), [EXCLUSION])
     live, other = (row(done[source], "hpcc", "podman") for source in ("live", "other"))
     assert (live.blocks, other.blocks) == (5, 6)
     assert live.estimate != other.estimate
@@ -263,7 +241,4 @@ def test_a_bad_exclusion_is_refused_with_its_file(tmp_path: Path, entry: str) ->
     path.write_text(f"exclusions: {entry}\n")
     with pytest.raises(UserError, match=r"exclusions\.yaml"):
         dataset.load_exclusions(path)
-
-
-def test_the_shipped_exclusions_are_valid() -> None:
     assert dataset.load_exclusions(Path(__file__).parents[3] / "config/exclusions.yaml") == []

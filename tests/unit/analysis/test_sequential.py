@@ -92,14 +92,9 @@ def test_before_the_first_look_the_share_so_far_is_spent_at_once() -> None:
         share = blocks / 36
         expected = spent(share, ALPHA), spent(share, ALPHA / 2)
         assert levels_at(LOOKS, blocks)[:2] == pytest.approx(expected, rel=1e-6)
-
-
-def test_without_a_block_and_beyond_the_last_the_nearest_levels_hold() -> None:
+    # Without a block and beyond the last the nearest levels hold.
     assert levels_at(LOOKS, 0) == levels_at(LOOKS, 1)
     assert levels_at(LOOKS, 50) == levels_at(LOOKS, 36)
-
-
-def test_the_strictest_levels_are_the_least_of_each() -> None:
     first, last = ((5,), 9), ((5, 9), 9)
     several = [Levels(0.02, 0.01, (first,)), Levels(0.03, 0.005, (last,))]
     assert strictest(several) == Levels(0.02, 0.005, (first, last))

@@ -41,22 +41,16 @@ def test_page_by_enumeration() -> None:
     assert falling == pytest.approx(found)
 
 
-def test_page_counts_whole_blocks_only() -> None:
+def test_page_counts_whole_blocks_only_and_slopes_are_per_doubling() -> None:
     table = _blocks([[math.nan, 2, 3], *[[1, 2, 3]] * 3])
     assert methods.page_trend(table) == methods.page_trend(_blocks([[1, 2, 3]] * 3))
-
-
-def test_slopes_per_doubling_of_each_block() -> None:
     table = _blocks([[0.0, 0.1, 0.2], [1.0, 1.0, 1.0]])
     assert list(methods.slopes_per_doubling(table)) == pytest.approx([0.1, 0.0])
 
 
-def test_holm_of_a_worked_example() -> None:
+def test_holm_is_that_of_statsmodels_to_the_last_digit() -> None:
     assert methods.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert methods.holm([]) == () and methods.holm([0.04]) == (0.04,)
-
-
-def test_holm_is_that_of_statsmodels_to_the_last_digit() -> None:
     random = np.random.default_rng(1979)
     for count in range(2, 12):
         values = random.random(count) ** 3

@@ -79,11 +79,6 @@ def test_blocks_that_scatter_do_not_hide_a_ratio(law: str) -> None:
     assert before / STUDIES > 0.25
 
 
-def test_without_other_arms_nothing_is_taken_out() -> None:
-    logs = np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 3.0]])
-    assert (methods.without_block(logs, np.zeros(3)) == logs).all()
-
-
 @each_law
 def test_the_interval_covers_a_planted_ratio(law: str) -> None:
     random = np.random.default_rng(14)
@@ -111,6 +106,9 @@ def test_an_arm_whose_scatter_is_hardly_shown_has_no_upper_end() -> None:
     assert (found.low, found.high) == (0.0, math.inf)
     third = methods.deviations_of([0.0, 1.0, 2.0], [0.0, 3.0, 6.0])
     assert methods.p_scatters_less(third, 1 / 3) == 1.0
+    # Without other arms nothing is taken out.
+    logs = np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 3.0]])
+    assert (methods.without_block(logs, np.zeros(3)) == logs).all()
 
 
 @each_size

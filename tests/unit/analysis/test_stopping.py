@@ -38,27 +38,12 @@ def _decision(mean: float, deviation: float, blocks: int = LOOKS[0], margin=MARG
 
 
 def _compared(decisions: Mapping[str, Decision], metric="time") -> list[Conclusion]:
+    empty = dict.fromkeys(("factor", "low", "high", "identity"), "")
+    named = {"form": "arm", "benchmark": "c", "case": "c", "metric": metric, "unit": "s"}
+    named |= {"reference": REFERENCE, "references": REFERENCE, "kind": "ratio", "better": "lower"}
+    planned = {"planned_blocks": MOST, "planned": True}
     return [
-        Conclusion(
-            form="arm",
-            benchmark="c",
-            case="c",
-            metric=metric,
-            factor="",
-            low="",
-            high="",
-            arm=arm,
-            reference=REFERENCE,
-            references=REFERENCE,
-            kind="ratio",
-            unit="s",
-            better="lower",
-            planned_blocks=MOST,
-            identity="",
-            control=arm == DOUBLE,
-            planned=True,
-            decision=decision,
-        )
+        Conclusion(arm=arm, control=arm == DOUBLE, decision=decision, **empty | named | planned)
         for arm, decision in decisions.items()
     ]
 
@@ -89,6 +74,9 @@ def test_an_arm_that_is_decided_stops_and_says_what_was_found(decision: Decision
 
 def test_an_open_arm_goes_on_and_so_do_the_natives() -> None:
     assert _stopped({DOUBLE: SAME, ARM: OPEN}) == {}
+    # A study of the pair alone is stopped by it.
+    assert _stopped({DOUBLE: OPEN}) == _stopped({DOUBLE: WILD}) == {}
+    assert {stop.reason for stop in _stopped({DOUBLE: SAME}).values()} == {DECIDED}
 
 
 @pytest.mark.parametrize("pair", ["SAME", "WILD", "FAR", "NEVER_RAN"])
@@ -108,12 +96,9 @@ def test_natives_stop_with_the_last_arm() -> None:
 
 def test_a_case_without_a_margin_is_only_reported_and_stops_at_the_first_look() -> None:
     plain = {arm: decide(_effects(0, 0.01), None) for arm in (DOUBLE, ARM)}
-    compared = _compared(plain)
-    found = stops(_plan(margin=None), compared, ())
-    assert {(stop.arm, stop.reason, stop.detail) for stop in found if stop.arm == ARM} == {
-        (ARM, REPORTED, "nothing of it is to be decided")
-    }
-    assert {stop.arm for stop in found} == {REFERENCE, DOUBLE, ARM}
+    found = {stop.arm: stop for stop in stops(_plan(margin=None), _compared(plain), ())}
+    assert found[ARM] == Stop("c", ARM, REPORTED, "nothing of it is to be decided")
+    assert found.keys() == {REFERENCE, DOUBLE, ARM}
 
 
 def test_what_was_stopped_stays_as_it_was() -> None:
@@ -124,12 +109,6 @@ def test_what_was_stopped_stays_as_it_was() -> None:
     # And it counts as stopped where the natives wait for the last.
     found = _stopped({DOUBLE: SAME, ARM: OPEN, OTHER: SAME}, before)
     assert found[ARM] == before[0] and found.keys() == {REFERENCE, DOUBLE, ARM, OTHER}
-
-
-def test_a_study_of_the_pair_alone_is_stopped_by_it() -> None:
-    assert _stopped({DOUBLE: OPEN}) == {}
-    assert {stop.reason for stop in _stopped({DOUBLE: SAME}).values()} == {DECIDED}
-    assert _stopped({DOUBLE: WILD}) == {}
 
 
 def test_all_metrics_of_an_arm_have_to_be_decided() -> None:

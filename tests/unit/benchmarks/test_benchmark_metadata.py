@@ -1,13 +1,12 @@
 """Metadata and imports: what their programs print, which are made here as they are for a study."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from benchmark_help import defaults, values
+from benchmark_help import compiled, defaults, values
 
-from parity.benchmarks import imports, metadata, programs
+from parity.benchmarks import imports, metadata
 from parity.benchmarks.model import Outputs, Parsed
 
 FILES = {"files": 500}
@@ -27,14 +26,7 @@ def of_imports(text: str, walls=(1.2, 1.3, 1.1), **asked) -> Parsed:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     """A folder with the programs, as rule `compile` makes them."""
-    if not shutil.which("gcc"):
-        pytest.skip("gcc is not installed")
-    folder = tmp_path_factory.mktemp("compiled")
-    sources = (metadata.SOURCE, imports.SOURCE)
-    words = ["sh", programs.SCRIPT, folder, *sources]
-    done = subprocess.run(words, cwd=programs.SCRIPT.parent, capture_output=True, text=True)
-    assert not done.returncode and not done.stderr, done.stderr
-    return folder
+    return compiled(tmp_path_factory.mktemp("compiled"), metadata.SOURCE, imports.SOURCE)
 
 
 def test_numbers_of_metadata():

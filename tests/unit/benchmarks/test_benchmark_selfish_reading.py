@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmark_help import NODE, defaults, values
+from benchmark_help import NODE, compiled, defaults, values
 from traces import trace
 
-from parity.benchmarks import programs
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.selfish import TRACE
 from parity.benchmarks.selfish_reading import BENCHMARK, READING, TALLY
@@ -65,11 +64,7 @@ def test_what_is_no_line_of_this_run(line, beside, more, reason):
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("reading")
-    words = ["sh", programs.SCRIPT, folder, READING]
-    done = subprocess.run(words, cwd=programs.SCRIPT.parent, capture_output=True, text=True)
-    assert not done.returncode and not done.stderr, done.stderr
-    return folder / "reading"
+    return compiled(tmp_path_factory.mktemp("reading"), READING) / "reading"
 
 
 def tally(reader, folder, script, read="") -> tuple[int, list[float]]:

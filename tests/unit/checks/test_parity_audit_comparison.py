@@ -52,19 +52,13 @@ DIFFER, SILENT = "same program, libraries differ:", {"programs": {}, "interface"
 LIKE = [
     (side("box"), "same", "identical"),
     (side("box", program(ONE, **OTHER_C)), "libraries differ", f"{DIFFER} libc.so.6 (2 others)"),
-    *(
-        (
-            side("box", program(ONE, **{"libm.so.6": other})),
-            "libraries differ",
-            f"{DIFFER} libm.so.6",
-        )
-        for other in ("", "not-found")
-    ),
+    *((side("box", program(ONE, **{"libm.so.6": other})), "libraries differ",
+       f"{DIFFER} libm.so.6") for other in ("", "not-found")),
     (side("box", program(ONE, "b" * 64, **{"libm.so.6": ""})), "binary differs", "other program"),
     (side("box", program(ONE, "")), "not recorded", "not recorded: Box has no one"),
     (side("box", **SILENT), "not recorded", "not recorded: Box has no one and no two"),
     (side("box", **SILENT, reason="no daemon"), "not recorded", "not recorded: no daemon"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("box", "verdict", "said"), LIKE)
@@ -177,8 +171,7 @@ def test_the_report_says_all_of_it():
 
 
 def test_a_study_without_differences_says_that_nothing_confounded():
-    said = report(audit_of(side("twin")), PROGRAMS)
-    assert said[-1].startswith("Nothing is confounded")
+    assert report(audit_of(side("twin")), PROGRAMS)[-1].startswith("Nothing is confounded")
 
 
 def test_what_is_left_can_be_read_again(tmp_path):
@@ -201,16 +194,10 @@ def test_what_is_left_can_be_read_again(tmp_path):
 
 
 def test_programs_and_benchmarks_follow_from_the_plan():
-    likwid = {"run": "1", "case": "likwid-copy", "arm": "b"}
-    hpcc = {"run": "2", "case": "x", "arm": "a"}
-    content = {
-        "cases": [
-            {"case": "likwid-copy", "benchmark": "likwid"},
-            {"case": "x", "benchmark": "hpcc"},
-        ],
-        "blocks": [{"block": "b", "number": 1, "runs": [hpcc, likwid]}],
-    }
-    plan = plan_of(content)
+    named = {"likwid-copy": ("likwid", "b"), "x": ("hpcc", "a")}
+    cases = [{"case": case, "benchmark": benchmark} for case, (benchmark, _) in named.items()]
+    runs = [{"run": case, "case": case, "arm": arm} for case, (_, arm) in named.items()][::-1]
+    plan = plan_of({"cases": cases, "blocks": [{"block": "b", "number": 1, "runs": runs}]})
     assert list(binaries_of(plan)) == ["hpcc", "likwid"]
     assert binaries_of(plan)["likwid"] == ("/usr/bin/likwid-bench",)
     spack = binaries_of(changed(plan, provider="spack"))

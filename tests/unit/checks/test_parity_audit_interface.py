@@ -67,6 +67,10 @@ def test_facts_of_a_known_text():
 
 def test_what_cannot_be_seen_is_empty_and_never_an_error():
     assert set(parse_interface("", {}, OURS).values()) == {""}
+    for text in ("shm", "shm tmpfs", "shm x y z", "user -1", "cgroup memory.max"):
+        parse_interface(text, {}, OURS)
+    # An unlimited shared memory is not an empty one.
+    assert parse_interface("shm tmpfs 4096 0", {}, {})["/dev/shm"] == "tmpfs, no limit"
 
 
 @pytest.mark.parametrize("end", range(0, len(TEXT), 7))
@@ -74,15 +78,6 @@ def test_an_answer_that_is_cut_off_is_seen_to_be(end):
     cut = TEXT[:end]
     assert not is_whole(cut)
     parse_interface(cut, SEEN, OURS)
-
-
-@pytest.mark.parametrize("text", ["shm", "shm tmpfs", "shm x y z", "user -1", "cgroup memory.max"])
-def test_a_mangled_line_is_no_error(text):
-    parse_interface(text, {}, OURS)
-
-
-def test_an_unlimited_shared_memory_is_not_an_empty_one():
-    assert parse_interface("shm tmpfs 4096 0", {}, {})["/dev/shm"] == "tmpfs, no limit"
 
 
 def test_the_real_script_sees_this_machine(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from parity.claims.cells import JudgingData
 
 PLUS = "native-plus"
 ARMS = {**data.ARMS, PLUS: "native"}
-SAME = data.test_of("equivalence", margin_percent=1)
+SAME = data.same()
 MORE = data.test_of("direction", expect="costs-more", smallest_effect_percent=1)
 
 
@@ -20,24 +20,19 @@ def _judged(tmp_path, test, plus, **options):
     values = data.quiet(**options)
     if plus is not None:
         values[("spin", PLUS)] = data.around(plus, 77) if isinstance(plus, float) else plus
-    found = data.dataset(values, arms=ARMS, positive=PLUS)
-    known = data.register(tmp_path, data.claim(test))
-    return data.row(data.verdicts(known, found))
-
-
-def test_sameness_is_supported_where_the_extra_work_was_seen(tmp_path) -> None:
-    assert _judged(tmp_path, SAME, 1.04).verdict == "supported"
+    return data.row_of(tmp_path, test, data.dataset(values, arms=ARMS, positive=PLUS))
 
 
 @pytest.mark.parametrize(
     "plus",
-    [1.0, 1.012, 0.96, None, [np.nan] * 30, [1.04] + [np.nan] * 29],
-    ids=["unseen", "within-noise", "a-gain", "never-ran", "failed", "once"],
+    [1.04, 1.0, 1.012, 0.96, None, [np.nan] * 30, [1.04] + [np.nan] * 29],
+    ids=["seen", "unseen", "within-noise", "a-gain", "never-ran", "failed", "once"],
 )
-def test_sameness_is_open_where_it_was_not(plus, tmp_path) -> None:
-    verdict = _judged(tmp_path, SAME, plus)
-    assert verdict.verdict == "inconclusive"
-    assert verdict.reason.startswith(ASSAY)
+def test_sameness_is_supported_where_the_extra_work_was_seen(plus, tmp_path) -> None:
+    found = _judged(tmp_path, SAME, plus)
+    seen = plus == 1.04
+    assert found.verdict == ("supported" if seen else "inconclusive")
+    assert found.reason.startswith(ASSAY) != seen
 
 
 def test_a_difference_needs_no_positive_control(tmp_path) -> None:
@@ -66,8 +61,7 @@ def test_a_pair_whose_own_test_is_no_comparison_of_means_still_gates() -> None:
 
 
 def test_it_is_no_container(tmp_path) -> None:
-    test = data.test_of("equivalence", {"arms": "containers"}, margin_percent=1)
-    assert _judged(tmp_path, test, 1.04).cells == 2
+    assert _judged(tmp_path, data.same({"arms": "containers"}), 1.04).cells == 2
 
 
 @pytest.mark.parametrize("plus", [1.04, 1.0])
@@ -90,17 +84,11 @@ def test_steps_and_crossings_need_it_as_well(plus) -> None:
 
 
 def test_a_series_needs_it_at_every_level(tmp_path) -> None:
-    cases = [
-        {"case": f"spin-{n}", "benchmark": "spin", "parameters": {"nodes": n}} for n in (1, 2, 4)
-    ]
-    values = {}
-    for case in cases:
-        values |= data.quiet(case["case"])
-        values[case["case"], PLUS] = data.around(1.04, 77)
+    values, cases = data.levels(1.0, 1.0, 1.0)
+    values |= {(case["case"], PLUS): data.around(1.04, 77) for case in cases}
     test = data.test_of("slope", along="nodes", margin_percent=1)
-    known = data.register(tmp_path, data.claim(test))
     seen = data.dataset(values, cases, arms=ARMS, positive=PLUS)
-    assert data.row(data.verdicts(known, seen)).verdict == "supported"
+    assert data.row_of(tmp_path, test, seen).verdict == "supported"
     values["spin-2", PLUS] = data.around(1.0, 77)
     blind = data.dataset(values, cases, arms=ARMS, positive=PLUS)
-    assert ASSAY in data.row(data.verdicts(known, blind)).reason
+    assert ASSAY in data.row_of(tmp_path, test, blind).reason

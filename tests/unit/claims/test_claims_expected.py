@@ -19,8 +19,8 @@ HOSTILE = 'a <b> & "c" | 50 % of x_y^z ~ \\input{#1} $'
 def judged(tmp_path: Path) -> pd.DataFrame:
     """Three claims: one supported, one open for want of an arm, one with awkward words."""
     claims = [
-        data.claim(data.test_of("equivalence", margin_percent=1), name="first"),
-        data.claim(data.test_of("equivalence", {"arms": ["barrel"]}, margin_percent=1), name="arm"),
+        data.claim(data.same(), name="first"),
+        data.claim(data.same({"arms": ["barrel"]}), name="arm"),
         {k: v for k, v in data.claim(name="last").items() if k != "tests"}
         | {"not_tested": HOSTILE, "claim": HOSTILE},
     ]
@@ -42,7 +42,7 @@ def test_what_was_accepted_is_expected(tmp_path: Path, judged: pd.DataFrame) -> 
 
 def test_every_difference_is_named(judged: pd.DataFrame) -> None:
     wanted = dict(zip(judged["claim"], judged["verdict"], strict=True))
-    wanted = wanted | {"first": "contradicted", "gone": "supported"}
+    wanted |= {"first": "contradicted", "gone": "supported"}
     del wanted["arm"]
     dataset = {("live/planted-smoke", claim): verdict for claim, verdict in wanted.items()}
     with pytest.raises(UserError, match="3 verdicts of live/planted-smoke not as expected") as told:

@@ -23,7 +23,7 @@ from parity.plan.looks import DECIDED
 
 LOOKS = (10, 20, 30)
 LAST = levels_at(LOOKS, 30)
-EQUIVALENCE = data.test_of("equivalence", margin_percent=1)
+EQUIVALENCE = data.same()
 PUBLISHED = "one,s,b,box,1,overhead,4.4,percent,p\none,s,b,box,1,time,1.5,s,p\n"
 # A test of each rule that is made for looks, and what the box costs there.
 MADE = [
@@ -52,10 +52,8 @@ NOT_MADE = [
                  smallest_effect_percent=1),
     data.test_of("counts", along="nodes", order=[4, 2, 1]),
     data.test_of("exists", AT_NODES, expect=True),
-    data.test_of(
-        "interaction", {"parameters": {"nodes": [1, 4]}}, factor="nodes", levels=[1, 4],
-        expect="second-costs-more", smallest_effect_percent=1, margin_percent=1,
-    ),
+    data.test_of("interaction", {"parameters": {"nodes": [1, 4]}}, factor="nodes", levels=[1, 4],
+                 expect="second-costs-more", smallest_effect_percent=1, margin_percent=1),
     data.test_of("mean-direction", AT_NODES, expect="costs-more", smallest_effect=1),
     data.test_of("rank", along="nodes", order=[4, 2, 1], minimum_tau=0.9),
     data.test_of("slope", along="nodes", margin_percent=1),

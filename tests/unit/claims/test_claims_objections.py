@@ -14,22 +14,18 @@ from parity.analysis.analysis import analyse
 from parity.analysis.dataset import Place
 from parity.analysis.evidence import CLUSTERS, LOSSES
 
-SAME = data.test_of("equivalence", margin_percent=2)
+SAME = data.same(margin=2)
 MORE = data.test_of("direction", expect="costs-more", smallest_effect_percent=1)
-ONE = {"arms": ["box"]}
 
 
 def _judged(folder: Path, test, values, nodes: Iterable[str] = itertools.repeat("n")):
     """The verdict, where the blocks ran on these nodes one after the other."""
-    made, _ = data.dataset(values)
-    places = {
+    made = replace(data.dataset(values)[0])
+    made.__dict__["places"] = {
         block.name: Place(block.name, node, 0)
         for block, node in zip(made.plan.blocks, nodes, strict=False)
     }
-    placed = replace(made)
-    placed.__dict__["places"] = places
-    known = data.register(folder, data.claim(test))
-    return data.row(data.verdicts(known, (placed, analyse(placed))))
+    return data.row_of(folder, test, (made, analyse(made)))
 
 
 def _without_slowest(values: list[float], count: int) -> list[float]:
@@ -77,8 +73,8 @@ def test_what_the_plan_compares_by_differences_may_be_zero(tmp_path: Path) -> No
     made, _ = data.dataset(dict.fromkeys(data.quiet(), [0.0] * 30), unit="MiB", margin=0.01)
     compared = tuple(structs.replace(each, margin=None) for each in made.plan.comparisons)
     made = replace(made, plan=structs.replace(made.plan, comparisons=compared))
-    known = data.register(tmp_path, data.claim(data.test_of("share-of-node", bound_percent=1)))
-    assert data.row(data.verdicts(known, (made, analyse(made)))).verdict == "supported"
+    test = data.test_of("share-of-node", bound_percent=1)
+    assert data.row_of(tmp_path, test, (made, analyse(made))).verdict == "supported"
 
 
 def test_of_too_few_blocks_no_more_is_said_than_that_they_are_few(tmp_path: Path) -> None:

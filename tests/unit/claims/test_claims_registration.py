@@ -11,11 +11,7 @@ from parity.core.documents import canonical
 from parity.core.errors import UserError
 
 RUN = "2026-05-01T12:00:00+00:00"
-EARLY, EARLIER, LATE = (
-    "2026-04-01T00:00:00+00:00",
-    "2026-03-01T00:00:00+00:00",
-    "2026-06-01T00:00:00+00:00",
-)
+EARLY, EARLIER, LATE = (f"2026-{month:02}-01T00:00:00+00:00" for month in (4, 3, 6))
 PLAN_EARLY = ("plan:p", "P", EARLY)
 
 
@@ -89,16 +85,13 @@ def test_a_broken_list_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_changed_margin_amends_a_verdict(tmp_path: Path) -> None:
     """From the register to the table: the planted data are of May."""
-    made = data.dataset(data.quiet())
+    made, plan = data.dataset(data.quiet()), tmp_path / "plan.json"
 
     def judged(margin: float, rows: list[Registration]) -> str:
-        test = data.test_of("equivalence", margin_percent=margin)
-        known = data.register(tmp_path, data.claim(test))
+        known = data.register(tmp_path, data.claim(data.same(margin=margin)))
         return data.row(data.verdicts(known, made, registered=rows)).registration
 
-    test = data.test_of("equivalence", margin_percent=1)
-    known = data.register(tmp_path, data.claim(test))
-    plan = tmp_path / "plan.json"
+    known = data.register(tmp_path, data.claim(data.same()))
     plan.write_text(canonical(made[0].plan))
     wanted = registration.wanted([known], [plan])
     assert [what for what, _ in wanted] == ["one", "plan:planted-smoke"]
@@ -129,16 +122,16 @@ def test_a_new_plan_that_cannot_decide_its_claim_is_refused(tmp_path, blocks, at
 
 
 def test_of_several_datasets_the_latest_registration_counts(tmp_path: Path) -> None:
-    test = data.test_of("equivalence", {"arms": ["box", "crate"]}, margin_percent=1)
-    known = data.register(tmp_path, data.claim(test, data.test_of("equivalence", margin_percent=1)))
-    one = data.dataset(data.quiet())
+    entry = data.claim(data.same({"arms": ["box", "crate"]}), data.same())
+    known, one = data.register(tmp_path, entry), data.dataset(data.quiet())
     two = data.dataset(data.quiet(blocks=20), name="live/other-smoke")
-    plan_early = Registration("plan:planted-smoke", one[0].plan_sha256, EARLY)
-    claim = Registration("one", known.claims[0].sha256, EARLY)
-    assert data.row(data.verdicts(known, one, registered=[claim, plan_early])).registration == (
-        "before-data"
-    )
-    found = data.row(data.verdicts(known, one, two, registered=[claim, plan_early]))
+    rows = [
+        Registration("one", known.claims[0].sha256, EARLY),
+        Registration("plan:planted-smoke", one[0].plan_sha256, EARLY),
+    ]
+    first = data.row(data.verdicts(known, one, registered=rows))
+    assert first.registration == "before-data"
+    found = data.row(data.verdicts(known, one, two, registered=rows))
     assert found.registration == "amended"
     assert found.plan_sha256.split() == sorted([one[0].plan_sha256, two[0].plan_sha256])
     assert data.row(data.verdicts(known, one, two)).registration == "unregistered"
@@ -147,16 +140,10 @@ def test_of_several_datasets_the_latest_registration_counts(tmp_path: Path) -> N
 def test_two_files_may_not_have_a_claim_of_the_same_name(tmp_path: Path) -> None:
     registers = []
     for name, claims in (("a", ["one", "two"]), ("b", ["two"])):
-        folder = tmp_path / name
-        folder.mkdir()
-        test = data.test_of("equivalence", margin_percent=1)
-        registers.append(data.register(folder, *(data.claim(test, name=claim) for claim in claims)))
+        (folder := tmp_path / name).mkdir()
+        registers.append(data.register(folder, *(data.claim(data.same(), name=n) for n in claims)))
     with pytest.raises(UserError, match="same name: two"):
         registration.wanted(registers, [])
     assert len(registration.wanted(registers[:1], [])) == 2
-
-
-def test_the_list_in_the_repository_can_be_read() -> None:
     path = Path(__file__).parents[3] / "config/registration.csv"
-    assert path.read_text().startswith("what,sha256,registered\n")
-    registration.load(path)
+    assert path.read_text().startswith("what,sha256,registered\n") and registration.load(path)

@@ -17,7 +17,8 @@ from parity.claims.rules.magnitude import compare
 
 GROUPS = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text(encoding="utf-8"))
 EXPECTED = ("verdict", "control", "cells", "blocks", "margin")
-COSTS_MORE, COSTS_LESS = {"expect": "costs-more"}, {"expect": "costs-less"}
+WAYS = ("costs-more", "costs-less")
+COSTS_MORE, COSTS_LESS = ({"expect": way} for way in WAYS)
 TAKEN = ("unit", "better", "label", "kind")
 
 
@@ -86,12 +87,10 @@ def test_rule(tmp_path: Path, row: Mapping[str, Any]) -> None:
 
 
 RULES_OF_ONE_CELL = [
-    data.test_of("equivalence", margin_percent=1),
+    data.same(),
     data.test_of("non-inferiority", margin_percent=1),
-    data.test_of("direction", expect="costs-less", smallest_effect_percent=1),
-    data.test_of("direction", expect="costs-more", smallest_effect_percent=1),
-    data.test_of("minimum-effect", expect="costs-more", minimum_percent=1),
-    data.test_of("minimum-effect", expect="costs-less", minimum_percent=1),
+    *(data.test_of("direction", expect=way, smallest_effect_percent=1) for way in WAYS),
+    *(data.test_of("minimum-effect", expect=way, minimum_percent=1) for way in WAYS),
     data.test_of("coefficient-of-variation", bound_percent=0.01),
     data.test_of("less-variable", than="native-a"),
     data.test_of("spread-ratio", factor=1.5),
@@ -102,11 +101,9 @@ RULES_OF_ONE_CELL = [
 @pytest.mark.parametrize("blocks", [2, 3, 5])
 def test_fewer_than_six_blocks_show_no_difference(tmp_path: Path, test: dict, blocks: int) -> None:
     """Three blocks of a busy machine printed `contradicted`."""
-    values = data.quiet(blocks=blocks, spread=0.003) | {
-        ("spin", "box"): data.around(1.5, 9, blocks=blocks, spread=0.2)
-        if test["rule"] in ("less-variable", "spread-ratio")
-        else data.around(1.5, 9, blocks=blocks, spread=0.003)
-    }
+    spread = 0.2 if test["rule"] in ("less-variable", "spread-ratio") else 0.003
+    values = data.quiet(blocks=blocks, spread=0.003)
+    values["spin", "box"] = data.around(1.5, 9, blocks=blocks, spread=spread)
     assert judged(tmp_path, test, values, kind="direction").verdict == "inconclusive"
 
 

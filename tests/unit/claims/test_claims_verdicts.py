@@ -15,9 +15,9 @@ from parity.claims.cells import JudgingData
 from parity.claims.finding import Finding
 from parity.claims.verdicts import TABLES
 
-EQUIVALENCE = data.test_of("equivalence", margin_percent=1)
+EQUIVALENCE = data.same()
 DEARER = data.test_of("direction", expect="costs-more", smallest_effect_percent=5)
-BOTH = data.test_of("equivalence", {"arms": ["box", "crate"]}, margin_percent=1)
+BOTH = data.same({"arms": ["box", "crate"]})
 
 
 def judged(folder: Path, tests: list[dict], values: dict, label: str = "vm", **options):
@@ -44,22 +44,19 @@ def test_an_open_control_stops_equivalence_and_not_a_difference(tmp_path: Path) 
     assert verdict(tmp_path, [EQUIVALENCE], values).verdict == "contradicted"
 
 
-@pytest.mark.parametrize("box", [1.0, 1.2])
-def test_other_libraries_neither_support_nor_contradict(tmp_path: Path, box: float) -> None:
-    found = judged(tmp_path, [EQUIVALENCE], data.quiet(box=box), libraries={"box": "f" * 64})
-    assert data.row(found).verdict == "inconclusive"
-    assert data.row(found).reason.startswith("confounded: libraries differ")
-    assert found.evidence["identity"].iloc[0] == "libraries differ"
-
-
-def test_nothing_is_the_same_whose_binary_nobody_recorded(tmp_path: Path) -> None:
+def test_other_libraries_and_unknown_ones_neither_support_nor_contradict(tmp_path: Path) -> None:
     """A claim on binaries that are identical by hash passed without any hash."""
-    unknown = {"box": ""}
-    found = judged(tmp_path, [EQUIVALENCE], data.quiet(), libraries=unknown)
-    assert found.evidence["identity"].iloc[0] == "not recorded"
-    assert data.row(found).verdict == "inconclusive"
-    more = verdict(tmp_path, [DEARER], data.quiet(box=1.2), kind="direction", libraries=unknown)
-    assert more.verdict == "supported"
+    for digest, box, identity in (
+        ("f" * 64, 1.0, "libraries differ"), ("f" * 64, 1.2, "libraries differ"),
+        ("", 1.0, "not recorded"),
+    ):  # fmt: skip
+        values, libraries = data.quiet(box=box), {"box": digest}
+        found = judged(tmp_path, [EQUIVALENCE], values, libraries=libraries)
+        assert data.row(found).verdict == "inconclusive"
+        assert found.evidence["identity"].iloc[0] == identity
+        assert not digest or data.row(found).reason.startswith("confounded: libraries differ")
+    unknown = {"kind": "direction", "libraries": {"box": ""}}
+    assert verdict(tmp_path, [DEARER], data.quiet(box=1.2), **unknown).verdict == "supported"
 
 
 @pytest.mark.parametrize("counted", [0, 1])
@@ -91,11 +88,9 @@ def test_too_few_blocks_are_inconclusive(tmp_path: Path, counted: int) -> None:
 def test_what_is_not_there_is_not_tested_and_said(tmp_path: Path, cells, reason: str) -> None:
     gaps = [{"benchmark": "other", "reason": "not packaged"},
             {"arm": "shifter", "reason": "nowhere to be had"}]  # fmt: skip
-    test = data.test_of("equivalence", cells, margin_percent=1)
     case = data.CASE | {"parameters": {"nodes": 1}}
-    found = verdict(tmp_path, [test], data.quiet(), cases=[case], not_tested=gaps)
-    assert found.verdict == "not-tested"
-    assert reason in found.reason
+    found = verdict(tmp_path, [data.same(cells)], data.quiet(), cases=[case], not_tested=gaps)
+    assert found.verdict == "not-tested" and reason in found.reason
     assert (found.blocks, found.cells, found.control) == (0, 0, "none")
     assert math.isnan(found.estimate)
 
@@ -108,17 +103,9 @@ def test_an_arm_that_could_not_be_started_is_not_tested(tmp_path: Path) -> None:
 
 
 def test_a_parameter_chooses_cases(tmp_path: Path) -> None:
-    cases = [
-        {"case": f"spin-{level}", "benchmark": "spin", "parameters": {"level": level}}
-        for level in ("low", "high")
-    ]
-    values = data.quiet("spin-low") | data.quiet("spin-high", box=1.2)
-    for level, expected in (
-        ("low", "supported"),
-        ("high", "contradicted"),
-        (["low", "high"], "contradicted"),
-    ):
-        test = data.test_of("equivalence", {"parameters": {"level": level}}, margin_percent=1)
+    values, cases = data.levels(1.0, 1.2, along="level")
+    for level, expected in ((1, "supported"), (2, "contradicted"), ([1, 2], "contradicted")):
+        test = data.same({"parameters": {"level": level}})
         assert verdict(tmp_path, [test], values, cases=cases).verdict == expected
 
 
@@ -164,24 +151,22 @@ def test_one_wrong_arm_contradicts_and_is_named(tmp_path: Path) -> None:
 )
 def test_without_an_arm_a_claim_holds_in_part(tmp_path: Path, box: float, ended: str) -> None:
     """What a system cannot run left a claim not-tested, whatever the other arms showed."""
-    test = data.test_of("equivalence", {"arms": ["box", "barrel"]}, margin_percent=1)
-    row = verdict(tmp_path, [test], data.quiet(box=box))
+    some = {"arms": ["box", "barrel"]}
+    row = verdict(tmp_path, [data.same(some)], data.quiet(box=box))
     assert (row.verdict, row.cells) == (ended, 1)
     assert row.reason.endswith("; not tested: the dataset has no arm barrel")
-
-
-def test_without_an_arm_p_is_that_of_what_is_there(tmp_path: Path) -> None:
-    test = DEARER | {"cells": DEARER["cells"] | {"arms": ["box", "barrel"]}}
-    row = verdict(tmp_path, [test], data.quiet(box=1.3), kind="direction")
+    # P is that of what is there.
+    dearer = DEARER | {"cells": DEARER["cells"] | some}
+    row = verdict(tmp_path, [dearer], data.quiet(box=1.3), kind="direction")
     assert row.verdict == "holds-in-part" and row.p_adjusted < 1e-6
 
 
 def test_what_is_missing_beside_what_is_there(tmp_path: Path) -> None:
-    other = data.test_of("equivalence", {"benchmark": "other"}, margin_percent=1)
-    row = verdict(tmp_path, [EQUIVALENCE, other], data.quiet())
+    tests = [EQUIVALENCE, data.same({"benchmark": "other"})]
+    row = verdict(tmp_path, tests, data.quiet())
     assert row.verdict == "not-tested"
     assert row.reason == "the dataset holds no case of other; of what is there: 1 supported"
-    assert verdict(tmp_path, [EQUIVALENCE, other], data.quiet(box=1.3)).verdict == "contradicted"
+    assert verdict(tmp_path, tests, data.quiet(box=1.3)).verdict == "contradicted"
 
 
 @pytest.mark.parametrize(
@@ -190,19 +175,14 @@ def test_what_is_missing_beside_what_is_there(tmp_path: Path) -> None:
 )
 def test_a_test_may_be_for_one_kind_of_system(tmp_path, label: str, box: float, ended: str) -> None:
     """On several nodes the box is to cost more, and on one it is to be the same."""
-    tests = [
-        EQUIVALENCE | {"system": "machine", "instead_of": "one node"},
-        DEARER | {"system": "cluster"},
-    ]
-    row = verdict(tmp_path, tests, data.quiet(box=box), label, kind="direction")
+    here = EQUIVALENCE | {"system": "machine", "instead_of": "one node"}
+    there, values = DEARER | {"system": "cluster"}, data.quiet(box=box)
+    row = verdict(tmp_path, [here, there], values, label, kind="direction")
     assert (row.verdict, row.cells) == (ended, 1)
     assert row.proxy == ("one node" if label == "vm" else "")
-    alone = verdict(
-        tmp_path, [DEARER | {"system": "cluster"}], data.quiet(box=box), kind="direction"
-    )
-    assert (alone.verdict, alone.reason) == (
-        "not-tested", "this kind of system (vm) cannot test it; a cluster can",
-    )  # fmt: skip
+    alone = verdict(tmp_path, [there], values, kind="direction")
+    said = "this kind of system (vm) cannot test it; a cluster can"
+    assert (alone.verdict, alone.reason) == ("not-tested", said)
 
 
 def test_what_is_read_into_a_number_stands_beside_its_verdict(tmp_path: Path) -> None:
@@ -218,18 +198,16 @@ def test_what_is_read_into_a_number_stands_beside_its_verdict(tmp_path: Path) ->
     "benchmark, reason", [("other", "it needs more nodes"), ("spin", "95 % interval")]
 )
 def test_what_it_takes_is_said_where_nothing_was_tested(tmp_path, benchmark, reason: str) -> None:
-    test = data.test_of("equivalence", {"benchmark": benchmark}, margin_percent=1)
-    known = data.register(tmp_path, data.claim(test, needs="more nodes"))
-    row = data.row(data.verdicts(known, data.dataset(data.quiet(box=1.3))))
+    test, made = data.same({"benchmark": benchmark}), data.dataset(data.quiet(box=1.3))
+    row = data.row_of(tmp_path, test, made, needs="more nodes")
     assert row.reason.startswith(reason)
 
 
 def test_two_tests_must_both_hold(tmp_path: Path) -> None:
-    crate = data.test_of("direction", {"arms": ["crate"]}, expect="costs-more",
-                         smallest_effect_percent=5)  # fmt: skip
-    row = verdict(tmp_path, [EQUIVALENCE, crate], data.quiet(crate=1.2), kind="direction")
+    tests = [EQUIVALENCE, DEARER | {"cells": DEARER["cells"] | {"arms": ["crate"]}}]
+    row = verdict(tmp_path, tests, data.quiet(crate=1.2), kind="direction")
     assert (row.verdict, row.cells) == ("supported", 2)
-    assert verdict(tmp_path, [EQUIVALENCE, crate], data.quiet()).verdict == "contradicted"
+    assert verdict(tmp_path, tests, data.quiet()).verdict == "contradicted"
 
 
 # ----------------------------------------------------------------------------- multiplicity
@@ -278,14 +256,15 @@ def test_equivalence_is_not_corrected(tmp_path: Path) -> None:
 
 def test_an_absent_arm_does_not_leave_the_family(tmp_path: Path) -> None:
     """With one arm absent a claim was contradicted at a p that its family does not let pass."""
-    values = data.quiet(box=1.0032)
-    test = data.test_of("direction", expect="costs-less", smallest_effect_percent=0.05)
-    more = data.test_of("direction", {"arms": ["box", "kvm"]}, expect="costs-less",
-                        smallest_effect_percent=0.05)  # fmt: skip
+    test, more = (
+        data.test_of("direction", {"arms": arms}, expect="costs-less", smallest_effect_percent=0.05)
+        for arms in (["box"], ["box", "kvm"])
+    )
     claims = [data.claim(test, name=f"c{n}", kind="direction") for n in range(8)]
     for size, expected in ((1, "contradicted"), (9, "inconclusive")):
         lacking = [*claims[: size - 1], data.claim(more, name="lacking", kind="direction")]
-        made = data.verdicts(data.register(tmp_path, *lacking), data.dataset(values))
+        known = data.register(tmp_path, *lacking)
+        made = data.verdicts(known, data.dataset(data.quiet(box=1.0032)))
         assert data.row(made, "lacking").verdict == expected
         assert size == 1 or data.row(made, "c0").p_adjusted == pytest.approx(1)
 
@@ -357,9 +336,7 @@ def hpcg(level: int, nodes: int = 1) -> dict:
 
 def covering(folder: Path, levels: dict, cases: list[dict], box: float = 1.0, **options):
     """The verdict on an equivalence that speaks of these levels, from these cases."""
-    test = data.test_of("equivalence", {"levels": levels} | options.pop("cells", {}),
-                        margin_percent=1)  # fmt: skip
-    values = {}
+    test, values = data.same({"levels": levels} | options.pop("cells", {})), {}
     for case in cases:
         values |= data.quiet(case["case"], box=box)
     return verdict(folder, [test], values, cases=cases, **options)
@@ -392,9 +369,7 @@ def test_one_machine_does_not_support_what_is_said_of_512_nodes(tmp_path: Path) 
     ],
 )
 def test_no_support_beyond_the_levels_that_were_tested(tmp_path, levels, verdict, said) -> None:
-    cases = [
-        {"case": f"spin-{n}", "benchmark": "spin", "parameters": {"n": n}} for n in (24, 48)
-    ]  # fmt: skip
+    cases = [{**data.CASE, "case": f"spin-{n}", "parameters": {"n": n}} for n in (24, 48)]
     row = covering(tmp_path, levels, cases)
     assert (row.verdict, row.coverage, row.cells) == (verdict, said, 2)
 
@@ -415,14 +390,11 @@ def test_coverage_does_not_soften_what_is_against_a_claim(tmp_path: Path) -> Non
 
 
 def test_what_was_not_decided_covers_nothing(tmp_path: Path) -> None:
-    cases = [hpcg(24), hpcg(48)]
-    test = data.test_of("equivalence", {"levels": {"n": [24, 48]}}, margin_percent=1)
-    values = data.quiet("spin-1-24") | data.quiet("spin-1-48", spread=0.2)
-    row = verdict(tmp_path, [test], values, cases=cases)
-    assert (row.verdict, row.coverage) == ("inconclusive", "1 of 2 sizes")
-    values = data.quiet("spin-1-24", spread=0.2) | data.quiet("spin-1-48", spread=0.2)
-    row = verdict(tmp_path, [test], values, cases=cases)
-    assert (row.verdict, row.coverage) == ("inconclusive", "nothing decided")
+    test, cases = data.same({"levels": {"n": [24, 48]}}), [hpcg(24), hpcg(48)]
+    noisy = [data.quiet(f"spin-1-{n}", spread=0.2) for n in (24, 48)]
+    for first, said in ((data.quiet("spin-1-24"), "1 of 2 sizes"), (noisy[0], "nothing decided")):
+        row = verdict(tmp_path, [test], first | noisy[1], cases=cases)
+        assert (row.verdict, row.coverage) == ("inconclusive", said)
 
 
 def test_a_listed_parameter_that_is_partly_there_lessens_the_coverage(tmp_path: Path) -> None:
@@ -436,16 +408,13 @@ def test_a_listed_parameter_that_is_partly_there_lessens_the_coverage(tmp_path: 
 
 
 def test_a_level_counts_if_every_arm_was_tested_at_it(tmp_path: Path) -> None:
-    cases = [hpcg(24), hpcg(48)]
-    cells = {"arms": ["box", "crate"], "levels": {"n": [24, 48]}}
-    test = data.test_of("equivalence", cells, margin_percent=1)
+    test = data.same({"arms": ["box", "crate"], "levels": {"n": [24, 48]}})
     values = data.quiet("spin-1-24") | data.quiet("spin-1-48")
-    assert verdict(tmp_path, [test], values, cases=cases).verdict == "supported"
+    assert verdict(tmp_path, [test], values, cases=[hpcg(24), hpcg(48)]).verdict == "supported"
     whole = data.dataset(data.quiet("spin-1-24"), [hpcg(24)])
     lacking = {arm: ARMS[arm] for arm in ("native-a", "native-b", "box")}
     other = data.dataset(data.quiet("spin-1-48"), [hpcg(48)], arms=lacking, name="live/other")
-    known = data.register(tmp_path, data.claim(test))
-    row = data.row(data.verdicts(known, whole, other))
+    row = data.row_of(tmp_path, test, whole, other)
     assert (row.verdict, row.coverage) == ("holds-in-part", "1 of 2 sizes")
 
 
@@ -461,6 +430,7 @@ def test_a_claim_of_a_family_that_holds_in_part_is_adjusted_too(tmp_path: Path) 
 
 ARMS = data.ARMS
 OTHER = {"case": "turn", "benchmark": "turn", "parameters": {}}
+SPIN_AND_TURN = [EQUIVALENCE, data.same({"benchmark": "turn"})]
 
 
 def two(box: float = 1.0, **options):
@@ -471,8 +441,7 @@ def two(box: float = 1.0, **options):
 
 def test_a_benchmark_of_another_archive_is_not_missing(tmp_path: Path) -> None:
     """The paper of one archive said that there was no case, and reported it from another."""
-    tests = [EQUIVALENCE, data.test_of("equivalence", {"benchmark": "turn"}, margin_percent=1)]
-    known = data.register(tmp_path, data.claim(*tests))
+    known = data.register(tmp_path, data.claim(*SPIN_AND_TURN))
     alone = data.row(data.verdicts(known, two()[0]))
     assert alone.verdict == "not-tested" and "no case of turn" in alone.reason
     made = data.verdicts(known, *two(), name="archive/m")
@@ -482,17 +451,17 @@ def test_a_benchmark_of_another_archive_is_not_missing(tmp_path: Path) -> None:
     assert made.evidence["dataset"].tolist() == ["archive/m-a", "archive/m-b"]
     row = data.row(data.verdicts(known, *two(box=1.3)))
     assert (row.verdict, row.dataset) == ("contradicted", "archive/m-b")
+    # The order of the datasets does not matter.
+    one, other = two()
+    rows = [data.row(data.verdicts(known, *d, name="m")) for d in ((one, other), (other, one))]
+    same = ("verdict", "reason", "estimate", "coverage", "registration", "fingerprint", "dataset")
+    assert [getattr(rows[0], key) for key in same] == [getattr(rows[1], key) for key in same]
 
 
 def test_the_coverage_of_several_benchmarks_is_told_apart(tmp_path: Path) -> None:
     """In part of what one test speaks of, and all that the other does."""
-    levels = {"nodes": [1, 2]}
-    tests = [
-        data.test_of("equivalence", {"levels": levels}, margin_percent=1),
-        data.test_of("equivalence", {"benchmark": "turn", "levels": {"nodes": [1]}},
-                     margin_percent=1),
-    ]  # fmt: skip
-    row = data.row(data.verdicts(data.register(tmp_path, data.claim(*tests)), *two()))
+    of_turn = data.same({"benchmark": "turn", "levels": {"nodes": [1]}})
+    row = data.row_of(tmp_path, [data.same({"levels": {"nodes": [1, 2]}}), of_turn], *two())
     assert row.verdict == "holds-in-part"
     assert row.coverage == "spin: 1 of 2 node counts; turn: the same node count"
     assert row.reason.startswith(row.coverage)
@@ -511,39 +480,28 @@ def test_data_of_another_kind_or_processor_are_of_another_system() -> None:
     assert not one.is_of_same_system(made("slurm", "A"))
 
 
-def test_the_order_of_the_datasets_does_not_matter(tmp_path: Path) -> None:
-    tests = [EQUIVALENCE, data.test_of("equivalence", {"benchmark": "turn"}, margin_percent=1)]
-    known = data.register(tmp_path, data.claim(*tests))
-    one, other = two()
-    rows = [data.row(data.verdicts(known, *d, name="m")) for d in ((one, other), (other, one))]
-    same = ("verdict", "reason", "estimate", "coverage", "registration", "fingerprint", "dataset")
-    assert [getattr(rows[0], key) for key in same] == [getattr(rows[1], key) for key in same]
-
-
 def test_a_cell_in_two_datasets_must_hold_in_both(tmp_path: Path) -> None:
     one = data.dataset(data.quiet(), name="archive/m-a")
     other = data.dataset(data.quiet(box=1.3), name="archive/m-b")
-    row = data.row(data.verdicts(data.register(tmp_path, data.claim(EQUIVALENCE)), one, other))
+    row = data.row_of(tmp_path, EQUIVALENCE, one, other)
     assert (row.verdict, row.dataset, row.cells) == ("contradicted", "archive/m-b", 2)
 
 
 def test_an_arm_of_another_archive_is_not_missing(tmp_path: Path) -> None:
     lacking = {arm: ARMS[arm] for arm in ("native-a", "native-b", "crate")}
     one = data.dataset(data.quiet(), name="archive/m-a", arms=lacking)
-    known = data.register(tmp_path, data.claim(BOTH))
-    row = data.row(data.verdicts(known, one))
+    row = data.row_of(tmp_path, BOTH, one)
     assert row.verdict == "holds-in-part"
     assert row.reason.endswith("lies within ±1 %; not tested: the dataset has no arm box")
     other = data.dataset(data.quiet(), name="archive/m-b")
-    assert data.row(data.verdicts(known, one, other)).verdict == "supported"
+    assert data.row_of(tmp_path, BOTH, one, other).verdict == "supported"
 
 
 def test_every_two_arms_of_a_group_must_be_in_one_dataset(tmp_path: Path) -> None:
     """Box 1.000 and crate 1.016, each within 1.5 % of the drum, were one group."""
 
     def holding(name: str, **ratios: float):
-        arms = ARMS | {"drum": "drums"}
-        arms = {arm: arms[arm] for arm in ("native-a", "native-b", *ratios)}
+        arms = {arm: (ARMS | {"drum": "drums"})[arm] for arm in ("native-a", "native-b", *ratios)}
         values = {
             ("spin", arm): data.around(ratios.get(arm, 1.0), seed, spread=0.003)
             for seed, arm in enumerate(arms)
@@ -551,33 +509,27 @@ def test_every_two_arms_of_a_group_must_be_in_one_dataset(tmp_path: Path) -> Non
         return data.dataset(values, arms=arms, name=f"archive/{name}")
 
     test = data.test_of("group-equivalence", {"arms": ["box", "crate", "drum"]}, margin_percent=1.5)
-    known = data.register(tmp_path, data.claim(test))
     apart = holding("m-a", box=1.0, drum=1.008), holding("m-b", crate=1.016, drum=1.008)
-    row = data.row(data.verdicts(known, *apart))
+    row = data.row_of(tmp_path, test, *apart)
     assert (row.verdict, row.cells) == ("not-tested", 2)
     assert row.reason.startswith("no dataset compares box and crate")
     # The drum, which only ever stands on the other side, is there where one dataset lacks it.
     whole = holding("m-a", box=1.0, crate=1.004, drum=1.004), holding("m-b", box=1.0, crate=1.004)
-    assert data.row(data.verdicts(known, *whole)).verdict == "supported"
+    assert data.row_of(tmp_path, test, *whole).verdict == "supported"
 
 
 def test_of_several_datasets_without_a_cell_the_nearest_says_why(tmp_path: Path) -> None:
-    test = data.test_of("equivalence", {"benchmark": "turn", "parameters": {"n": 7}},
-                        margin_percent=1)  # fmt: skip
-    row = data.row(data.verdicts(data.register(tmp_path, data.claim(test)), *two()))
+    row = data.row_of(tmp_path, data.same({"benchmark": "turn", "parameters": {"n": 7}}), *two())
     assert (row.verdict, row.dataset, row.datasets) == ("not-tested", "", "")
     assert row.reason == "the dataset holds no case of turn with n 7"
 
 
 def test_nothing_is_concluded_where_the_plan_s_own_control_differs(tmp_path: Path) -> None:
     """At a claim's wide margin the A/A pair was open, and the claim `contradicted`."""
-    wide = data.test_of("equivalence", margin_percent=15)
-    values = data.quiet(box=1.5)
+    wide, values = data.same(margin=15), data.quiet(box=1.5)
     values[("spin", "native-b")] = data.around(1.15, 5, spread=0.05)
-    known = data.register(tmp_path, data.claim(wide))
-    assert data.row(data.verdicts(known, data.dataset(values))).verdict == "contradicted"
-    made = data.dataset(values, margin=0.02)
-    row = data.row(data.verdicts(known, made))
+    assert data.row_of(tmp_path, wide, data.dataset(values)).verdict == "contradicted"
+    row = data.row_of(tmp_path, wide, data.dataset(values, margin=0.02))
     assert row.verdict == "inconclusive"
     assert row.reason.startswith("A/A pair differs in this case; 95 % interval")
 
@@ -605,9 +557,8 @@ def test_every_claim_has_a_row_a_known_verdict_and_a_reason(tmp_path: Path) -> N
 
 def test_the_fingerprint_changes_with_margin_and_plan(tmp_path: Path) -> None:
     def fingerprint(margin: float, blocks: int) -> str:
-        test = data.test_of("equivalence", margin_percent=margin)
-        known = data.register(tmp_path, data.claim(test))
-        return data.row(data.verdicts(known, data.dataset(data.quiet(blocks=blocks)))).fingerprint
+        made = data.dataset(data.quiet(blocks=blocks))
+        return data.row_of(tmp_path, data.same(margin=margin), made).fingerprint
 
     assert fingerprint(1, 5) == fingerprint(1, 5)
     assert len({fingerprint(1, 5), fingerprint(2, 5), fingerprint(1, 6)}) == 3

@@ -77,8 +77,7 @@ def judged(name: str, number: int, expected: bool) -> Any:
     there = claim.tests[number]
     # Planted values are of no program that would take its time.
     timeless = dataclasses.replace(there.cells, shortest_seconds=0.0)
-    anywhere = {"waits_for": (), "system": "", "reading": "", "cells": timeless}
-    there = dataclasses.replace(there, **anywhere)
+    there = dataclasses.replace(there, waits_for=(), system="", reading="", cells=timeless)
     alone = dataclasses.replace(REGISTER, claims=(dataclasses.replace(claim, tests=(there,)),))
     found = data.dataset(values, cases, metric=cells["metric"], arms=arms, label="cluster")
     return data.row(data.verdicts(alone, found), name)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from parity.claims.published import load_published
-from parity.claims.register import load_register
+from parity.claims.register import declared, load_register
 from parity.report.paper import BANNED
 
 CONFIG = Path(__file__).parents[3] / "config"
@@ -34,30 +34,31 @@ def of_rule(claim: dict[str, Any], rule: str) -> list[dict[str, Any]]:
 
 
 def test_all_85_claims_are_there_once() -> None:
+    register = load_register(CONFIG / "claims.yaml", PUBLISHED / "claims.csv", declared())
+    assert [claim.id for claim in register.claims] == list(CLAIMS)
     assert len(REGISTER["claims"]) == len(CLAIMS) == 85
     counts = Counter(identifier.split("-")[0] for identifier in CLAIMS)
     assert counts == {prefix: count for prefix, (_, count) in PREFIXES.items()}
 
 
-def test_the_register_can_be_loaded() -> None:
-    register = load_register(CONFIG / "claims.yaml", PUBLISHED / "claims.csv")
-    assert [claim.id for claim in register.claims] == list(CLAIMS)
-
-
 @each_claim
-def test_a_claim_says_what_and_where(claim: dict[str, Any]) -> None:
+def test_a_claim_says_what_and_where_and_is_tested_or_says_why_not(claim: dict[str, Any]) -> None:
     assert claim["study"] == PREFIXES[claim["id"].split("-")[0]][0]
     assert claim["study"] in REGISTER["studies"]
     assert claim["claim"].endswith((".", ")."))
-    assert claim["where"]
-    assert claim["published"]
-
-
-@each_claim
-def test_a_claim_is_tested_or_says_why_not(claim: dict[str, Any]) -> None:
+    assert claim["where"] and claim["published"]
     assert ("tests" in claim) != ("not_tested" in claim)
-    if "not_tested" in claim:
-        assert len(claim["not_tested"]) > 60
+    assert len(claim.get("not_tested", "-" * 61)) > 60
+    numbers = load_published(PUBLISHED / "claims.csv").get(claim["id"], {})
+    for test in of_rule(claim, "magnitude") + of_rule(claim, "anchor"):
+        assert test["published"] in numbers
+    texts = [claim[key] for key in ("claim", "published", "not_tested", "needs") if key in claim]
+    texts += [test["reading"] for test in claim.get("tests", []) if "reading" in test]
+    texts += [test.get("instead_of", "") for test in claim.get("tests", [])]
+    for text in texts:
+        # Words that no test can show, and quotation marks, because there are no quotations.
+        assert not BANNED.search(text) and "significant" not in text
+        assert not re.search("[\u201c\u201d«»]", text)
 
 
 @each_claim
@@ -67,26 +68,6 @@ def test_what_no_archive_answers_says_what_it_takes_and_nothing_else_does(claim)
     says_why = "not_tested" in claim or bool(of_rule(claim, "anchor"))
     assert ("needs" in claim or says_why) == (ended == {"not-tested"})
     assert not ("needs" in claim and says_why)
-
-
-@each_claim
-def test_no_claim_uses_words_that_no_test_can_show(claim: dict[str, Any]) -> None:
-    texts = [claim[key] for key in ("claim", "published", "not_tested", "needs") if key in claim]
-    texts += [test["reading"] for test in claim.get("tests", []) if "reading" in test]
-    texts += [test.get("instead_of", "") for test in claim.get("tests", [])]
-    for text in texts:
-        assert not BANNED.search(text)
-        assert "significant" not in text
-        # A sentence that could be a quotation is not marked as one, because there are none.
-        assert not re.search("[\u201c\u201d«»]", text)
-
-
-@each_claim
-def test_the_published_number_of_a_rule_exists(claim: dict[str, Any]) -> None:
-    numbers = load_published(PUBLISHED / "claims.csv").get(claim["id"], {})
-    for rule in ("magnitude", "anchor"):
-        for test in of_rule(claim, rule):
-            assert test["published"] in numbers
 
 
 @each_claim
@@ -147,21 +128,15 @@ def test_an_effect_that_counts_is_no_larger_than_the_published_one() -> None:
 
 
 def test_a_claim_says_which_levels_of_its_program_s_size_it_speaks_of() -> None:
-    sized = {
-        "sysbench": {"threads", "prime"}, "sysbench-libaio": {"threads", "prime"},
-        "stream": {"threads", "elements"}, "hpcg": {"n"}, "moosefs": {"gigabytes"},
-    }  # fmt: skip
+    sized = {"stream": {"threads", "elements"}, "hpcg": {"n"}, "moosefs": {"gigabytes"}}
+    sized |= {name: {"threads", "prime"} for name in ("sysbench", "sysbench-libaio")}
     for claim in CLAIMS.values():
         for test in claim.get("tests", []):
-            cells = test["cells"]
-            said = sized.get(cells["benchmark"], set())
+            said = sized.get(test["cells"]["benchmark"], set())
             # An argument without an experiment, and a value that is not compared.
             if claim["id"] not in ("ruiz15-mgr-indep", "torrez19-cpu-bare-median"):
-                assert said <= cells.get("levels", {}).keys(), claim["id"]
-
-
-def test_a_claim_that_names_no_levels_is_not_supported_on_a_cluster() -> None:
-    """Two claims had no levels, so that any size on any cluster supported all of them."""
+                assert said <= test["cells"].get("levels", {}).keys(), claim["id"]
+    # Two claims had no levels, so that any size on any cluster supported all of them.
     for name in ("ruiz15-cpu-zero", "torrez19-mem-total"):
         assert CLAIMS[name]["scales"]["cluster"] == "proxy"
         assert not any("levels" in test["cells"] for test in CLAIMS[name]["tests"])
@@ -172,14 +147,8 @@ def test_published_numbers_are_complete_and_say_where_they_stand() -> None:
     keys = [(row["claim"], row["metric"], row["runtime"]) for row in rows]
     assert len(set(keys)) == len(rows)
     for row in rows:
-        float(row["value"])
-        assert row["study"] in REGISTER["studies"]
-        assert row["unit"]
-        assert row["place"]
+        assert row["study"] in REGISTER["studies"] and row["unit"] and row["place"]
         assert row["claim"] in CLAIMS or row["claim"].endswith("-design")
-
-
-def test_table_1_of_ruiz_is_whole() -> None:
     rows = rows_of("ruiz_table1.csv")
     cells = {(row["configuration"], row["component"], row["benchmark"]) for row in rows}
     assert len(cells) == len(rows) == 54

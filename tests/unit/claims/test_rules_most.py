@@ -5,6 +5,7 @@ from pathlib import Path
 
 import claims_data as data
 import numpy as np
+import pytest
 from claims_data import judged, levels
 
 from parity.analysis.decision import Decision
@@ -27,42 +28,38 @@ def ended(*pool: Finding) -> tuple[list[str], list[bool]]:
     return [found.verdict for found in after], [found.counts for found in after]
 
 
-def test_all_that_pass_are_most() -> None:
-    just = replace(HOLDS, p_value=0.049)
-    assert ended(*[just] * 6) == (["supported"] * 6, [True] * 6)
+HELD, LEFT, AGAINST_IT = "supported", "inconclusive", "contradicted"
+NEAR, FAR = (
+    replace(AGAINST, decision=replace(MARGIN, smallest_margin=size)) for size in (0.019, 0.021)
+)
+GONE = replace(HOLDS, case="", verdict="not-tested", p_value=None)
+
+
+@pytest.mark.parametrize(
+    ("pool", "verdicts", "counts"),
+    [
+        ([replace(HOLDS, p_value=0.049)] * 6, [HELD] * 6, [True] * 6),
+        # What does not pass is shown and does not count.
+        ([HOLDS] * 3 + [OPEN, AGAINST], [HELD] * 3 + [LEFT, AGAINST_IT], [True] * 3 + [False] * 2),
+        # One that is far against it stops it.
+        ([HOLDS, HOLDS, NEAR], [HELD, HELD, AGAINST_IT], [True, True, False]),
+        ([HOLDS, HOLDS, FAR], [HELD, HELD, LEFT], [True] * 3),
+        # Half against it contradict, and fewer leave it open.
+        ([HOLDS] * 2 + [AGAINST] * 2, [HELD] * 2 + [AGAINST_IT] * 2, [False, False, True, True]),
+        ([HOLDS, HOLDS, OPEN, AGAINST], [HELD, HELD, LEFT, LEFT], [True] * 4),
+        # An absent test of the pool is not one cell that fails.
+        ([HOLDS] * 6 + [GONE, AGAINST], [HELD] * 6 + ["not-tested", LEFT], [True] * 8),
+    ],
+)
+def test_what_counts_of_a_pool(pool, verdicts, counts) -> None:
+    assert ended(*pool) == (verdicts, counts)
 
 
 def test_tests_of_one_claim_are_one_pool(tmp_path: Path) -> None:
     values, cases = levels(1.0, 1.0, 1.1, spread=0.002)
-    tests = [
-        data.test_of("equivalence", {"parameters": {"nodes": nodes}}, margin_percent=8,
-                     of_cells="most")
-        for nodes in (1, 2, 4)
-    ]  # fmt: skip
-    assert judged(tmp_path, tests, values, cases=cases).verdict == "supported"
-    strict = [dict(test, of_cells="all") for test in tests]
-    assert judged(tmp_path, strict, values, cases=cases).verdict == "contradicted"
-
-
-def test_what_does_not_pass_is_shown_and_does_not_count() -> None:
-    verdicts, counts = ended(HOLDS, HOLDS, HOLDS, OPEN, AGAINST)
-    assert verdicts == ["supported"] * 3 + ["inconclusive", "contradicted"]
-    assert counts == [True] * 3 + [False] * 2
-
-
-def test_one_that_is_far_against_it_stops_it() -> None:
-    near, far = (
-        replace(AGAINST, decision=replace(MARGIN, smallest_margin=size)) for size in (0.019, 0.021)
-    )
-    assert ended(HOLDS, HOLDS, near)[1] == [True, True, False]
-    verdicts, counts = ended(HOLDS, HOLDS, far)
-    assert (verdicts[-1], counts[-1]) == ("inconclusive", True)
-
-
-def test_half_against_it_contradict_and_fewer_leave_it_open() -> None:
-    assert ended(HOLDS, HOLDS, AGAINST, AGAINST)[1] == [False, False, True, True]
-    verdicts, counts = ended(HOLDS, HOLDS, OPEN, AGAINST)
-    assert verdicts == ["supported", "supported", "inconclusive", "inconclusive"] and all(counts)
+    for of_cells, verdict in (("most", "supported"), ("all", "contradicted")):
+        tests = [data.same({"parameters": {"nodes": n}}, 8, of_cells=of_cells) for n in (1, 2, 4)]
+        assert judged(tmp_path, tests, values, cases=cases).verdict == verdict
 
 
 def test_most_by_chance_is_not_most() -> None:
@@ -89,12 +86,6 @@ def test_a_cell_of_several_datasets_is_one_by_its_worst() -> None:
     assert p_of_most(again + two_open) == 1
     # Of one that two datasets disagree on, neither is shown to hold.
     assert p_of_most([HOLDS, OPEN, replace(HOLDS, test=1)]) == 1
-
-
-def test_an_absent_test_of_the_pool_is_not_one_cell_that_fails() -> None:
-    gone = replace(HOLDS, case="", verdict="not-tested", p_value=None)
-    verdicts, counts = ended(*[HOLDS] * 6, gone, AGAINST)
-    assert verdicts[-2:] == ["not-tested", "inconclusive"] and all(counts)
 
 
 def test_a_large_effect_the_other_way_is_not_set_aside() -> None:

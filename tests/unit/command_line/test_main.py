@@ -47,14 +47,9 @@ def test_options_are_what_the_parameters_say(monkeypatch: pytest.MonkeyPatch) ->
     seen = {}
 
     def lock(
-        file: Path,
-        many: list[Path],
-        one: Path | None,
-        site: Mapping[str, object],
-        jobs: int,
-        hours: float | None = 2.5,
-        loud: bool = False,
-    ) -> None:
+        file: Path, many: list[Path], one: Path | None, site: Mapping[str, object], jobs: int,
+        hours: float | None = 2.5, loud: bool = False,
+    ) -> None:  # fmt: skip
         """Say it.
 
         Args:

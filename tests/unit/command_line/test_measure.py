@@ -40,6 +40,9 @@ class Stub:
         return Availability(self.available, reason="not installed", remedy="apt-get install it")
 
 
+NO_RUNTIMES = ("native", "native-a", "chroot", "chroot-a")
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a user calls it, with a program and something in Snakemake's place."""
@@ -97,15 +100,14 @@ def test_what_cannot_be_measured_leaves_no_folder(folder: Path, refused) -> None
     assert not list(folder.glob("parity-*"))
 
 
-def test_a_folder_that_is_there_is_left_alone(folder: Path, refused) -> None:
+def test_a_folder_that_is_there_is_left_alone_and_a_workflow_that_failed_said(
+    folder: Path, refused, monkeypatch
+) -> None:
+    monkeypatch.setenv("STATUS", "3")
+    assert "the workflow ended with status 3; no run was made" in refused("--name=failed")
     (folder / "parity-solver").mkdir()
     assert "parity-solver is there already" in refused()
     assert list((folder / "parity-solver").iterdir()) == []
-
-
-def test_a_workflow_that_failed_is_said(refused, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STATUS", "3")
-    assert "the workflow ended with status 3; no run was made" in refused()
 
 
 def test_a_runtime_is_its_first_arm_that_is_here(capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,14 +116,10 @@ def test_a_runtime_is_its_first_arm_that_is_here(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err == "parity: left out: y: not installed; apt-get install it\n"
     with pytest.raises(UserError, match=r"none of these runtimes(.|\n)*x-dir: not installed"):
         chosen_arms(["y", "x-dir"], known)
-    with pytest.raises(UserError, match="unknown runtime: none"):
-        chosen_arms(["none"], known)
-
-
-def test_what_is_no_container_is_no_runtime() -> None:
-    for name in ("native", "native-a", "chroot", "chroot-a"):
-        with pytest.raises(UserError, match="unknown runtime"):
-            chosen_arms([name], arms().values())
+    # Nor is what is no container one.
+    for name, of in (("none", known), *((name, arms().values()) for name in NO_RUNTIMES)):
+        with pytest.raises(UserError, match=f"unknown runtime: {name}"):
+            chosen_arms([name], of)
 
 
 def test_the_command_of_a_clone_answers_in_a_folder_with_modules_of_its_own(tmp_path: Path) -> None:

@@ -27,9 +27,7 @@ def test_files_that_words_name_are_needed_and_absolute(folder: Path) -> None:
     assert found.words == (*absolute, "-n=3", "none.dat", "/dev/null")
     assert found.needs == tuple(sorted([other, *(f"{folder}/{name}" for name in named)]))
     assert found.is_here and found.packages == ()
-
-
-def test_the_folder_that_we_stand_in_is_no_input(folder: Path) -> None:
+    # The folder that we stand in is no input.
     assert own_program(["./solver", ".", ".."], False, folder).needs == (f"{folder}/solver",)
 
 
@@ -63,35 +61,23 @@ def test_what_cannot_be_run_is_refused(folder, words, has_image, message) -> Non
         own_program(words, has_image, folder)
 
 
-def test_a_study_is_called_after_its_program() -> None:
+def test_the_study_s_file_is_called_after_its_program() -> None:
     names = {"solver": "solver", "My-Solver_2.x": "mysolver2x", "3d": "d", "++": "program"}
     for file, name in (names | {30 * "x": 24 * "x"}).items():
         assert OwnProgram((f"/a/{file}",), (), (), True).name == name
-
-
-def test_the_study_s_file() -> None:
     program = OwnProgram(("/a/solver", "in {1}"), ("/a/solver",), ("libgomp1",), True)
     made = study_of(program, "solver", ["podman"], margin=2.0, minutes=10.0, cpus=1)
     scale = made.pop("scales")["measure"]
     assert scale["minutes"] == 10 and scale["looks"][-1] == scale["blocks"]
+    command = {
+        "title": "solver", "program": ["/a/solver", "in {{1}}"], "binaries": ["/a/solver"],
+        "packages": ["libgomp1"], "needs": ["/a/solver"], "cpus": 1,
+    }  # fmt: skip
     assert made == {
-        "study": "solver",
-        "title": "What containers cost /a/solver 'in {1}'",
-        "reproduces": "none",
-        "seed": made["seed"],
-        "reference": "native-a",
-        "aa_pair": ["native-a", "native-b"],
-        "arms": ["native-a", "native-b", "podman"],
-        "benchmarks": {
-            "solver": {
-                "margin_percent": 2,
-                "command": {
-                    "title": "solver", "program": ["/a/solver", "in {{1}}"],
-                    "binaries": ["/a/solver"], "packages": ["libgomp1"], "needs": ["/a/solver"],
-                    "cpus": 1,
-                },
-            }
-        },
+        "study": "solver", "title": "What containers cost /a/solver 'in {1}'",
+        "reproduces": "none", "seed": made["seed"], "reference": "native-a",
+        "aa_pair": ["native-a", "native-b"], "arms": ["native-a", "native-b", "podman"],
+        "benchmarks": {"solver": {"margin_percent": 2, "command": command}},
     }  # fmt: skip
     assert made.keys() <= schema("study")["properties"].keys()
 

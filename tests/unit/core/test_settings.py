@@ -167,9 +167,8 @@ def test_a_missing_file_is_named_with_its_neighbours(tmp_path: Path) -> None:
 
 
 def test_an_unknown_scale_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(
-        UserError, match=r"no scale 'huge'(.|\n)*smoke, quick, hour, machine, cluster"
-    ):
+    known = "smoke, quick, hour, machine, cluster"
+    with pytest.raises(UserError, match=rf"no scale 'huge'(.|\n)*{known}"):
         load_study(STUDY, "huge")
 
 
@@ -193,17 +192,17 @@ def test_containers_of_a_node_are_a_parameter_only_where_they_are_written(tmp_pa
 
 
 def test_allocations_are_for_benchmarks_that_can_use_them(tmp_path: Path) -> None:
-    document = yaml.safe_load(SCALING.read_text())
-    document["benchmarks"]["sysbench"] = {"margin_percent": 1, "allocations": ["1x1"]}
-    path = tmp_path / "study.yaml"
-    path.write_text(yaml.safe_dump(document))
+    def more(document) -> None:
+        document["benchmarks"]["sysbench"] = {"margin_percent": 1, "allocations": ["1x1"]}
+
+    def less(document) -> None:
+        del document["benchmarks"]["netpipe"]["allocations"]
+        del document["scales"]["virtual"]["allocations"]["netpipe"]
+
     with pytest.raises(UserError, match="sysbench is not placed on allocations"):
-        load_study(path, "smoke")
-    del document["benchmarks"]["sysbench"], document["benchmarks"]["netpipe"]["allocations"]
-    del document["scales"]["virtual"]["allocations"]["netpipe"]
-    path.write_text(yaml.safe_dump(document))
+        load_study(_write(tmp_path, more, SCALING), "smoke")
     with pytest.raises(UserError, match="netpipe needs the allocations"):
-        load_study(path, "virtual")
+        load_study(_write(tmp_path, less, SCALING), "virtual")
 
 
 def _system(folder: Path, launcher=(), **changed) -> Path:

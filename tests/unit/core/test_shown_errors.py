@@ -12,14 +12,9 @@ MANY = "    for number in range(100_000): print(number)\n"
 
 
 def _run(body: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", f"{START}    {body}"],
-        capture_output=True,
-        text=True,
-        encoding="latin-1",
-        env=os.environ | environment,
-        check=False,
-    )
+    words = [sys.executable, "-c", f"{START}    {body}"]
+    options = {"capture_output": True, "text": True, "encoding": "latin-1"}
+    return subprocess.run(words, **options, env=os.environ | environment, check=False)
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])

@@ -26,24 +26,14 @@ from parity.runtimes.namespaces import MOUNTED
 
 SPACES = {name: f"{name}:[1]" for name in surroundings.NAMESPACES}
 NATIVE = Surroundings(
-    cpus="0-1",
-    quota=None,
-    limits={"nofile": "100:100"},
-    variables={"LANG": "C", "TOKEN": "secret"},
-    namespaces=SPACES,
-    filters=0,
-    shared_memory=2**30,
-    root="ext4",
+    cpus="0-1", quota=None, limits={"nofile": "100:100"}, namespaces=SPACES, filters=0,
+    variables={"LANG": "C", "TOKEN": "secret"}, shared_memory=2**30, root="ext4",
     files={
-        "/bin/solver": "a" * 64,
-        "/lib/ld-linux-x86-64.so.2": "0" * 64,
-        "/lib/libc.so.6": "b" * 64,
-        "/lib/libwork.so": "c" * 64,
+        "/bin/solver": "a" * 64, "/lib/ld-linux-x86-64.so.2": "0" * 64,
+        "/lib/libc.so.6": "b" * 64, "/lib/libwork.so": "c" * 64,
     },
-    command=("/bin/solver", "in.dat"),
-    busy="/bin/solver",
-    capabilities=0b111,
-)
+    command=("/bin/solver", "in.dat"), busy="/bin/solver", capabilities=0b111,
+)  # fmt: skip
 
 
 def parted(*sides) -> tuple[list[Step], list[str]]:
@@ -52,10 +42,6 @@ def parted(*sides) -> tuple[list[Step], list[str]]:
     left_out = [step for step in steps if step.obstacle]
     told = [f"{it.title}: {it.native} → {it.container} ({it.obstacle})" for it in left_out]
     return [step for step in steps if not step.obstacle], told
-
-
-def test_without_a_difference_there_is_no_step(tmp_path):
-    assert parted(NATIVE, NATIVE, tmp_path) == ([], [])
 
 
 def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
@@ -67,25 +53,13 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
         (code / name).touch()
     (tmp_path / "filter-0.bpf").touch()
     container = replace(
-        NATIVE,
-        cpus="0",
-        quota=(5000, 10000),
-        limits={"nofile": "10:10"},
+        NATIVE, cpus="0", quota=(5000, 10000), limits={"nofile": "10:10"},
         variables={"LANG": "C", "OMP_NUM_THREADS": "1", "PATH": "/usr/bin", "SITE": "x"},
-        namespaces={**SPACES, "mnt": "mnt:[2]", "net": "net:[2]"},
-        capabilities=0b101,
-        filters=1,
-        shared_memory=65536,
-        root="overlay",
-        mounts={"/data": "/srv/data"},
-        folder="/data",
-        nice=5,
-        huge_pages="0",
-        memory_limit=2**30,
-        most_processes=2048,
-        user="1000",
+        namespaces={**SPACES, "mnt": "mnt:[2]", "net": "net:[2]"}, capabilities=0b101, filters=1,
+        shared_memory=65536, root="overlay", mounts={"/data": "/srv/data"}, folder="/data", nice=5,
+        huge_pages="0", memory_limit=2**30, most_processes=2048, user="1000",
         files={name: "d" * 64 for name in NATIVE.files},
-    )
+    )  # fmt: skip
     made, left_out = parted(NATIVE, container, tmp_path)
     assert [step.title for step in made] == [
         *("CPU binding", "CPU quota", "memory limit", "limit of processes", "priority (nice)"),
@@ -153,6 +127,7 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
 def test_any_loader_is_one_and_a_program_of_another_c_library_comes_with_it(
     tmp_path, loader, library
 ):
+    assert parted(NATIVE, NATIVE, tmp_path) == ([], [])
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / loader).touch()
     files = {f"/lib/{loader}": "d" * 64, f"/lib/{library}": "e" * 64, "/bin/solver": "f" * 64}
@@ -209,16 +184,10 @@ def test_within_the_image_what_is_preloaded_is_where_it_was(tmp_path, monkeypatc
     assert values == [f"{tmp_path}/preload/opt/slow.so"] * 2 + ["slow.so"]
 
 
-@pytest.mark.parametrize(
-    ("program", "is_loaded", "is_kept"),
-    [
-        ("", True, True),
-        ("", False, False),
-        # What is over at once proves nothing, and what fails is a row that says so.
-        ("/bin/true", True, False),
-        ("/bin/false", True, True),
-    ],
-)
+# What is over at once proves nothing, and what fails is a row that says so.
+@pytest.mark.parametrize(("program", "is_loaded", "is_kept"), [
+    ("", True, True), ("", False, False), ("/bin/true", True, False), ("/bin/false", True, True),
+])  # fmt: skip
 def test_a_step_that_loads_files_has_to_prove_it(tmp_path, program, is_loaded, is_kept):
     own, _ = look(SLEEP, SLEEP)
     loads = frozenset({own.executable if is_loaded else "0" * 64})
@@ -229,10 +198,12 @@ def test_a_step_that_loads_files_has_to_prove_it(tmp_path, program, is_loaded, i
 
 def test_what_the_program_or_its_launcher_sets_itself_surrounds_nobody(tmp_path):
     native = replace(NATIVE, nice=-5, variables={**NATIVE.variables, "OMPI_COMM_WORLD_RANK": "0"})
-    made, left_out = parted(native, NATIVE, tmp_path, NATIVE)
-    assert made == []
     reason = "the program or its launcher sets it itself"
-    assert left_out == [f"priority (nice): -5 → 0 ({reason})"]
+    alone = [f"priority (nice): -5 → 0 ({reason})"]
+    assert parted(native, NATIVE, tmp_path, NATIVE) == ([], alone)
+    # A plain setting is the program itself.
+    assert Setting(tmp_path).words(["./a", "b"], ["/x/a", "b"]) == ["./a", "b"]
+    assert Setting(tmp_path).start() == ["/bin/true"]
 
 
 def test_the_program_is_looked_at_and_not_the_script_in_front_of_it(tmp_path):
@@ -279,11 +250,6 @@ def test_what_only_root_can_make_is_left_out_with_the_reason(tmp_path, monkeypat
         made, left_out = parted(native, container, tmp_path)
         assert [step.title for step in made] == titles
         assert sorted(left_out) == sorted([*never, *(f"{other} (needs root)" for other in others)])
-
-
-def test_a_plain_setting_is_the_program_itself(tmp_path):
-    assert Setting(tmp_path).words(["./a", "b"], ["/x/a", "b"]) == ["./a", "b"]
-    assert Setting(tmp_path).start() == ["/bin/true"]
 
 
 def test_our_own_surroundings_are_read():

@@ -14,11 +14,6 @@ from plans import run_record_of
 from parity.measure.documents import RECORD
 
 
-def test_the_plan_of_the_bench_is_one_block_of_so_many_runs() -> None:
-    (block,) = bench.short_plan().blocks
-    assert len(block.runs) == bench.RUNS
-
-
 def test_no_time_decides_nothing_and_enough_time_decides_numbers_that_never_vary() -> None:
     arms = ("podman", "docker")
     layout = bench.Layout({"memory": {}}, arms, (0,) * 9, 0.01, looks=(8, 9))
@@ -29,10 +24,15 @@ def test_no_time_decides_nothing_and_enough_time_decides_numbers_that_never_vary
     assert [bench.decided_in(campaign, seconds / 60) for seconds in (4, 32)] == [0, 2]
 
 
-def test_the_bench_of_the_replay_simulates_all_that_its_table_has() -> None:
+def test_the_bench_makes_what_its_lines_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = bench.short_plan().blocks
+    assert len(block.runs) == bench.RUNS
     windows, replay = bench.recorded(runs=2, seconds=1), bench.replay
     by_step = [replay.replay(windows, replay.delays(windows, step)) for step in replay.STEPS]
     assert sum(1 for rows in by_step for _ in rows) == 21 * 5 * 2
+    monkeypatch.setenv("PATH", "/nonexistent")
+    (line,) = bench_slurm.lines()
+    assert "not measured" in line and "sbatch" in line
 
 
 def test_a_scenario_that_is_made_anew_stands_in_its_place() -> None:
@@ -70,9 +70,3 @@ def test_linear_growth_is_told_apart_from_the_start_of_snakemake() -> None:
     assert "2.0 s  (bound 10)" in first and "2.00 times" in second
     quadratic = [1.5 + blocks**2 / 10000 for blocks in bench_slurm.REPETITIONS]
     assert "4.00 times" in [*bench_slurm.planning_lines(quadratic)][1]
-
-
-def test_without_slurm_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nonexistent")
-    (line,) = bench_slurm.lines()
-    assert "not measured" in line and "sbatch" in line

@@ -17,18 +17,17 @@ def _settings(text: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def test_every_node_offers_the_whole_host() -> None:
+def test_every_node_offers_the_whole_host_at_an_address_of_its_own() -> None:
     lines = configured("slurm.conf", CLUSTER).splitlines()
     nodes = [dict(word.split("=") for word in line.split()) for line in lines if "NodeAddr" in line]
     assert [node["NodeName"] for node in nodes] == ["n1", "n2", "n3"]
     assert {(node["CPUs"], node["RealMemory"]) for node in nodes} == {("8", "16000")}
-
-
-def test_nodes_and_host_have_addresses_of_their_own_in_the_subnet() -> None:
     most = Cluster(CLUSTER.host, layout.MOST_NODES, accounting=False)
     addresses = [node.address for node in most.nodes] + [layout.address(layout.HOST_NUMBER)]
     assert len(set(addresses)) == layout.MOST_NODES + 1
     assert all(ip_address(each) in ip_network(layout.SUBNET) for each in addresses)
+    names = {name for line in hosts(CLUSTER).splitlines() for name in line.split()[1:]}
+    assert names == {"localhost", "login", "n1", "n2", "n2.virtual.example", "n3"}
 
 
 def test_the_controller_meets_nodes_in_the_subnet_and_polls_nothing_beside_a_program() -> None:
@@ -56,9 +55,3 @@ def test_munge_is_our_own_and_accounting_is_off_unless_asked_for() -> None:
     assert on["AccountingStorageType"] == "accounting_storage/slurmdbd"
     assert set(install.ACCOUNTING_PACKAGES) <= set(install.wanted(True))
     assert not set(install.ACCOUNTING_PACKAGES) & set(install.wanted(False))
-
-
-def test_nodes_know_each_other_and_the_host() -> None:
-    lines = [line.split() for line in hosts(CLUSTER).splitlines()]
-    names = {name for _, *names in lines for name in names}
-    assert names == {"localhost", "login", "n1", "n2", "n2.virtual.example", "n3"}

@@ -6,10 +6,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from trials import wait_for
 
 from parity.core.errors import UserError
 from parity.runtimes import arms, ladder
@@ -252,7 +252,7 @@ def test_a_killed_run_s_group_and_processes_end_with_cleanup(tmp_path):
     words = command("ladder-cgroup", tmp_path, stay, name)
     process = subprocess.Popen(words, start_new_session=True)
     found = re.compile(rf"sleep\0{re.escape(seconds)}".encode())
-    wait_until(lambda: any_process(found))
+    wait_for(lambda: any_process(found))
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert any_process(found) and groups_left(name)
@@ -268,13 +268,6 @@ def any_process(pattern):
         except OSError:
             continue
     return False
-
-
-def wait_until(holds, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -311,5 +304,5 @@ def test_the_root_is_the_image_and_nothing_of_its_mount_stays(squashed):
     assert done.returncode == 5 and done.stderr.count("Read-only file system") == 3
     assert str(squashed.state) not in Path("/proc/mounts").read_text()
     server = re.compile(rf"squashfuse_ll\0{re.escape(squashed.image.location)}".encode())
-    wait_until(lambda: not any_process(server))
+    wait_for(lambda: not any_process(server))
     assert groups_left(squashed.name) == []
