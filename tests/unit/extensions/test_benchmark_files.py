@@ -69,27 +69,20 @@ def test_a_file_system_of_servers_is_where_fio_works():
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_numbers_of_fio(ranks):
-    parsed = parse(golden(f"fio/real-{ranks}.txt"), ranks=ranks)
+    text = golden(f"fio/real-{ranks}.txt")
+    documents = [json.loads(each) for each in text.replace("}\n{", "}\0{").split("\0")]
+    parsed = parse(text, ranks=ranks)
     assert parsed.valid, parsed.detail
     wrote, read = (
         job["jobs"][0][way]["runtime"] / 1000
-        for job, way in zip(documents(f"fio/real-{ranks}.txt"), ("write", "read"), strict=False)
+        for job, way in zip(documents, ("write", "read"), strict=False)
     )
     assert values(parsed) == {"write": 64 / wrote, "read": 64 / read, "time": wrote + read}
 
 
-def documents(name: str) -> list[dict]:
-    """What each start printed."""
-    return [json.loads(text) for text in golden(name).replace("}\n{", "}\0{").split("\0")]
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [
-        ("failed", "validation-failed"),
-        ("failed-full", "io-failed"),
-        ("truncated", "truncated"),
-    ],
+    [("failed", "validation-failed"), ("failed-full", "io-failed"), ("truncated", "truncated")],
 )
 def test_a_run_that_failed_is_refused(name, reason):
     refused = parse(golden(f"fio/{name}.txt"))

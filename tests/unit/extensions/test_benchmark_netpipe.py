@@ -38,25 +38,15 @@ def test_over_tcp_rank_0_calls_the_host_of_rank_1(nodes, host):
     assert not program.environment
 
 
-def transmitter(folder, port):
-    argv = BENCHMARK.program(case(nodes=1, port=port, repetitions=1), NODE).argv
-    script = argv[2].replace("tries=300", "tries=2")
-    return subprocess.run(
-        [*argv[:2], script, *argv[3:]],
-        cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "PARITY_RANK": "0"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=20,
-    )
-
-
 @pytest.mark.system
 def test_a_receiver_that_never_comes_is_a_failure(tmp_path):
     if not BENCHMARK.probe().available:
         pytest.skip(BENCHMARK.probe().reason)
-    ended = transmitter(tmp_path, 5003)
+    argv = BENCHMARK.program(case(nodes=1, port=5003, repetitions=1), NODE).argv
+    words = [word.replace("tries=300", "tries=2") for word in argv]
+    environment = {"PATH": "/usr/bin:/bin", "PARITY_RANK": "0"}
+    options = {"capture_output": True, "text": True, "timeout": 20}
+    ended = subprocess.run(words, cwd=tmp_path, env=environment, **options)
     assert ended.returncode == 246
     assert ended.stdout.count("Cannot Connect") == 2
     assert not (tmp_path / "np.out").exists()

@@ -16,18 +16,13 @@ from parity.extensions.noise.claims.replayed import SHORT, with_events
 
 BLOCKS = 20
 CELLS = {
-    "benchmark": "selfish-replay",
-    "metric": "slowdown",
+    "benchmark": "selfish-replay", "metric": "slowdown", "arms": ["box"],
     "parameters": {"mode": "detours", "step_seconds": 0.001},
-    "arms": ["box"],
-}
+}  # fmt: skip
 AT_MOST = data.test_of("non-inferiority", CELLS, margin_percent=1)
 RISES = data.test_of("trend", CELLS, along="ranks", expect="rising", smallest_effect_percent=1)
-CASE = {
-    "case": "selfish-detours",
-    "benchmark": "selfish",
-    "parameters": {"mode": "detours", "seconds": 30},
-}
+PARAMETERS = {"mode": "detours", "seconds": 30}
+CASE = {"case": "selfish-detours", "benchmark": "selfish", "parameters": PARAMETERS}
 
 
 def judging(ratios: dict[int, float], silent: tuple[str, int] = ("", 0)) -> JudgingData:
@@ -85,16 +80,11 @@ def test_cases_and_numbers_of_the_runs_stay_what_they_were() -> None:
     seen, plain = judging({1: 1.0}), judging({})
     case, metric = "selfish-detours", "noise_share"
     one, other = (each.cell(case, metric, "box", "native-a") for each in (seen, plain))
-    assert (
-        np.array_equal(one.effects(), other.effects())
-        and one.evidence().losses == other.evidence().losses
-    )
-    assert seen.plan.case(study.replay_case(case, 1, 1e-3)).parameters == {
-        "mode": "detours", "seconds": 30, "ranks": 1, "step_seconds": 0.001,
-    }  # fmt: skip
-
-
-def test_a_dataset_without_events_is_as_it_was() -> None:
+    assert np.array_equal(one.effects(), other.effects())
+    assert one.evidence().losses == other.evidence().losses
+    replayed = seen.plan.case(study.replay_case(case, 1, 1e-3)).parameters
+    assert replayed == PARAMETERS | {"ranks": 1, "step_seconds": 0.001}
+    # A dataset without events is as it was.
     plain = JudgingData(*data.dataset(data.quiet()))
     nothing = tables.frame(study.VALUES["event_values"], [])
     assert isinstance(nothing, pd.DataFrame) and not len(nothing)

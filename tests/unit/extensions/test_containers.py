@@ -7,6 +7,8 @@ import pytest
 from benchmark_help import NODE
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from trials import case_of, trial
 
 from parity.benchmarks import benchmarks, openmpi
 from parity.benchmarks.model import NodeFacts, Outputs, Program
@@ -17,7 +19,6 @@ from parity.extensions.networks.measure.containers import agent_text, containers
 from parity.extensions.networks.measure.network import NetworkState, Place
 from parity.measure.inner_command import FILL_IN, RANK
 from parity.measure.places import WORK
-from parity.plan.plan import Case
 from parity.runtimes import every_arm
 from parity.runtimes.model import Image, Launch
 
@@ -57,12 +58,9 @@ def test_a_rank_s_cpu_lies_in_the_part_of_its_container(shape):
     assert max(map(cpus.count, cpus)) == -(-ranks // count)
 
 
-def test_parts_of_a_node_are_equal_and_all_of_it():
+def test_parts_of_a_node_are_equal_and_all_of_it_and_several_nodes_refused():
     assert [part_of(range(8), n, 4) for n in range(4)] == [(0, 1), (2, 3), (4, 5), (6, 7)]
     assert [part_of((3, 5), n, 4) for n in range(4)] == [(3,), (3,), (5,), (5,)]
-
-
-def test_containers_of_several_nodes_are_refused():
     with pytest.raises(UserError, match="on one node only"):
         benchmarks()["hpcc"].program({"n": 500, "nb": 64, **TWO, "nodes": 2}, NODE)
 
@@ -182,12 +180,7 @@ def test_ranks_share_namespaces_with_those_of_their_container_only(ranks, holds)
 
 
 def test_packed_ranks_are_on_one_node_of_those_that_their_case_has():
-    case = Case(
-        name="x", benchmark="hpcc", parameters={"nodes": 4, "ranks": 4}, margin=None, primary=(),
-        differences=(), timeout_seconds=1,
-    )  # fmt: skip
-    from trials import trial
-
+    case = replace(case_of("hpcc", {"nodes": 4, "ranks": 4}, margin=None), name="x", primary=())
     plan = trial(case, arms=("native-a", "native-b", "native-packed", "native-spread"))
     assert plan.case_in(case, "native-packed").parameters == {"nodes": 1, "ranks": 4}
     assert plan.case_in(case, "native-spread") == plan.case_in(case, "native-a") == case

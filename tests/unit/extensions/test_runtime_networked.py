@@ -31,21 +31,15 @@ def test_a_name_says_the_network(name, title, network, isolates):
     assert not arm.is_native
 
 
-@pytest.mark.parametrize(
-    "name", ["veth", "-veth", "nothing-veth", "lxc-veth-veth", "lxc-veth-off", "lxc-own-cpu-veth"]
-)
-def test_other_names_are_none(name):
-    assert name not in every_arm()
-
-
-@pytest.mark.parametrize("end", ["-veth", "-veth-plain", "-macvlan"])
-def test_an_arm_with_a_kernel_of_its_own_has_none(end):
+def test_other_names_are_none_nor_has_an_arm_with_a_kernel_of_its_own_any():
     """Its programs would talk through that kernel's network, which is not the one that is made."""
+    others = ("veth", "-veth", "nothing-veth", "lxc-veth-veth", "lxc-veth-off", "lxc-own-cpu-veth")
     own = [name for name in every_arm() if KERNEL in every_arm()[name].isolates]
-    assert len(own) > 2 and not any(f"{name}{end}" in every_arm() for name in own)
-
-
-def test_no_networked_arm_is_listed_and_no_other_one_has_a_network():
+    ends = ("-veth", "-veth-plain", "-macvlan")
+    assert len(own) > 2
+    for name in (*others, *(f"{name}{end}" for name in own for end in ends)):
+        assert name not in every_arm(), name
+    # No networked arm is listed.
     assert not any(isinstance(arm, Networked) for arm in every_arm().values())
 
 
@@ -66,34 +60,21 @@ def can(monkeypatch):
     return monkeypatch
 
 
-def test_its_probe_is_the_arm_s_where_the_network_can_be_made(can):
+def test_a_network_that_cannot_be_made_is_said_with_its_reason(can):
     assert every_arm()["native-a-veth"].probe() == arms()["native-a"].probe()
-
-
-def test_an_absent_runtime_comes_first(can):
     absent = Availability(False, reason="not installed", remedy="apt-get install lxc")
     can.setattr(type(arms()["lxc"]), "probe", lambda _: absent)
     assert every_arm()["lxc-veth"].probe() == absent
-
-
-def test_programs_that_are_missing_are_named_with_their_packages(can):
-    can.setattr(networked, "is_installed", lambda name: name == "ip")
-    found = every_arm()["native-a-veth"].probe()
-    assert not found.available
-    assert found.reason == "tc, ethtool not installed"
-    assert found.remedy == "apt-get install ethtool iproute2"
-
-
-def test_an_ordinary_user_has_none(can):
+    can.setattr(type(arms()["docker"]), "probe", lambda _: Availability(True))
+    daemon = every_arm()["docker-macvlan"].probe()
+    assert daemon.reason == "a daemon starts its containers, in the host's network"
+    assert daemon.remedy
     can.setattr(networked.os, "geteuid", lambda: 1000)
     assert every_arm()["native-a-veth"].probe().reason == "networks of containers need root"
-
-
-def test_a_daemon_s_containers_have_none(can):
-    can.setattr(type(arms()["docker"]), "probe", lambda _: Availability(True))
-    found = every_arm()["docker-macvlan"].probe()
-    assert found.reason == "a daemon starts its containers, in the host's network"
-    assert found.remedy
+    can.setattr(networked, "is_installed", lambda name: name == "ip")
+    found = every_arm()["native-a-veth"].probe()
+    assert not found.available and found.reason == "tc, ethtool not installed"
+    assert found.remedy == "apt-get install ethtool iproute2"
 
 
 @pytest.mark.parametrize("kind", ["veth", "macvlan"])

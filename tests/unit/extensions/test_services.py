@@ -35,23 +35,16 @@ HOST = {"kernel": "0", "mnt": "1", "pid": "2", "user": "3", "net": "4", "ipc": "
 
 
 def order_of(name: str = "docker", inside: str = "servers", binaries=(), **program) -> Order:
-    return Order(
-        run=f"moosefs.{name}",
-        case=SimpleNamespace(name="moosefs", parameters={"inside": inside}),
-        arm=arms()[name],
-        state=SimpleNamespace(recipe="sha256:beef", image_digest="", gate=Gate("image", True)),
-        program=Program(("/usr/bin/fio",), (0,), beside=Served((SERVICE,)), **program),
-        session=SimpleNamespace(
-            number=1,
-            states={"native-a": None, "native-b": None, name: None},
-            namespaces={"here": HOST},
-            allocation=SimpleNamespace(hosts=("here",)),
-            answers=(SimpleNamespace(state=SimpleNamespace(binaries=binaries)),),
-            block_gates=(),
-            system=SimpleNamespace(max_steal_fraction=1.0),
-            node=SimpleNamespace(cpus=(0, 1)),
-        ),
-    )
+    session = SimpleNamespace(
+        number=1, states={"native-a": None, "native-b": None, name: None},
+        namespaces={"here": HOST}, allocation=SimpleNamespace(hosts=("here",)),
+        answers=(SimpleNamespace(state=SimpleNamespace(binaries=binaries)),), block_gates=(),
+        system=SimpleNamespace(max_steal_fraction=1.0), node=SimpleNamespace(cpus=(0, 1)),
+    )  # fmt: skip
+    state = SimpleNamespace(recipe="sha256:beef", image_digest="", gate=Gate("image", True))
+    case = SimpleNamespace(name="moosefs", parameters={"inside": inside})
+    program = Program(("/usr/bin/fio",), (0,), **{"beside": Served((SERVICE,))} | program)
+    return Order(f"moosefs.{name}", case, arms()[name], state, program, session)
 
 
 @pytest.mark.parametrize(
@@ -66,13 +59,8 @@ def order_of(name: str = "docker", inside: str = "servers", binaries=(), **progr
 def test_one_side_is_in_the_arm_and_the_other_native(name, inside, program, services):
     order = order_of(name, inside)
     assert (order.program_arm.name, service_arm(order).name) == (program, services)
-
-
-def test_a_program_without_services_is_in_its_arm():
-    order = order_of("docker")
-    alone = Order(*(getattr(order, name) for name in ("run", "case", "arm", "state")),
-                  Program(("/bin/true",), (0,)), order.session)  # fmt: skip
-    assert alone.program_arm.name == "docker"
+    # A program without services is in its arm.
+    assert order_of(name, inside, beside=None).program_arm.name == name
 
 
 def test_a_server_s_command_line_has_the_witness_its_folder_and_its_cpus():

@@ -31,9 +31,6 @@ def test_facts_of_the_job_without_names_of_people_and_places() -> None:
 
 def test_without_a_batch_system_the_allocation_is_this_machine() -> None:
     assert this_allocation(_system(), 1).hosts == (platform.node().partition(".")[0],)
-
-
-def test_a_block_of_two_nodes_is_refused_on_one() -> None:
     with pytest.raises(UserError, match="needs 2 nodes, and the allocation has 1"):
         this_allocation(_system(launcher=LAUNCHER), 2)
 
@@ -97,13 +94,10 @@ def test_each_batch_system_names_the_nodes_of_its_job_ours_first(in_a_job, name:
     assert allocation.facts["allocation.hosts"] == "n2,n1"
 
 
-def test_hosts_of_lsf_that_are_too_many_for_one_variable(in_a_job, monkeypatch) -> None:
+def test_hosts_that_are_too_many_for_one_variable_and_a_file_that_is_gone(in_a_job, monkeypatch):
     monkeypatch.delenv("LSB_HOSTS")
     monkeypatch.setenv("LSB_MCPU_HOSTS", "n1 16 n2 16")
     assert this_allocation(_system("lsf"), 2).hosts == ("n2", "n1")
-
-
-def test_a_file_of_nodes_that_is_not_there_is_said(in_a_job, monkeypatch) -> None:
     monkeypatch.setenv("PBS_NODEFILE", "/nowhere/8.server")
     with pytest.raises(UserError, match="PBS's file of nodes cannot be read"):
         this_allocation(_system("pbs"), 2)

@@ -15,13 +15,7 @@ from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
 from parity.measure import pilot
-from parity.measure.pilot import (
-    RUNS,
-    Amount,
-    cases_to_pilot,
-    find_amount,
-    next_amount,
-)
+from parity.measure.pilot import RUNS, Amount, cases_to_pilot, find_amount, next_amount
 from parity.plan.plan import Case
 from parity.plan.study import Pilot, load_study, read_pilot
 
@@ -34,13 +28,9 @@ def own_place(tmp_path, monkeypatch) -> None:
 
 STUDIES = Path(__file__).parents[3] / "config/studies"
 PILOT = Pilot(
-    node="n1",
-    cpu_model="a processor",
-    amounts={"sysbench": {"events": 1700}},
-    seconds={"sysbench": 0.41},
-    walls={"sysbench": 0.42},
-    left_out={"likwid": "not installed"},
-)
+    node="n1", cpu_model="a processor", amounts={"sysbench": {"events": 1700}},
+    seconds={"sysbench": 0.41}, walls={"sysbench": 0.42}, left_out={"likwid": "not installed"},
+)  # fmt: skip
 
 amounts, most = st.integers(1, 10**9), st.integers(1, 10**9)
 seconds = st.floats(1e-9, 1e6)
@@ -127,12 +117,10 @@ def test_the_amount_that_takes_the_target_is_found(runs, asked, found):
     assert runs.asked == [amount for amount in asked for _ in range(RUNS)]
 
 
-def test_runs_that_others_disturb_do_not_make_the_amount_smaller():
+def test_runs_that_others_disturb_or_that_take_long_do_not_make_the_amount_smaller():
     disturbed = Runs(each=0.001, delays=(0.7, 0.0, 3.0))
     assert find_amount(Timed(), sysbench(), disturbed).value == 400
-
-
-def test_a_unit_that_takes_longer_than_the_target_is_the_amount():
+    # A unit that takes longer than the target is the amount.
     assert find_amount(Timed(), sysbench(9), Runs(each=5.0)) == Amount(1, 5.0, 5.0)
 
 
@@ -145,19 +133,15 @@ def test_the_largest_amount_is_refused_where_it_takes_less_than_the_target():
 
 
 def test_output_that_is_not_valid_is_refused_at_the_amount_alone():
-    benchmark = Timed()
+    benchmark, runs = Timed(), Runs(each=0.001)
     benchmark.valid_from = 300
     assert find_amount(benchmark, sysbench(20), Runs(each=0.001)).value == 400
     benchmark.valid_from = 500
     with pytest.raises(UserError, match="not valid: too-few, there are too few") as raised:
         find_amount(benchmark, sysbench(20), Runs(each=0.001))
     assert raised.value.where.endswith("events = 400")
-
-
-def test_output_that_tells_no_time_is_refused_at_once():
-    benchmark = Timed()
+    # One that tells no time is refused at once.
     benchmark.timed_seconds, benchmark.valid_from = lambda _: 0.0, 10**9
-    runs = Runs(each=0.001)
     with pytest.raises(UserError, match="not valid"):
         find_amount(benchmark, sysbench(), runs)
     assert len(runs.asked) == RUNS
@@ -190,17 +174,13 @@ def test_what_the_benchmark_s_own_entry_gives_is_not_piloted(tmp_path):
     assert [case.benchmark for case in cases] == ["sysbench", "memory"]
 
 
-def test_a_pilot_is_read_as_it_was_written(tmp_path):
-    write_document(tmp_path / "pilot.json", PILOT)
-    assert read_pilot(tmp_path / "pilot.json") == PILOT
-
-
 @pytest.mark.parametrize(
     ("key", "value"), [("version", 3), ("amounts", {"sysbench": {"events": "many"}}), ("more", 1)]
 )
-def test_what_is_no_pilot_is_refused(tmp_path, key, value):
+def test_a_pilot_is_read_as_it_was_written_and_what_is_none_is_refused(tmp_path, key, value):
     path = tmp_path / "pilot.json"
     write_document(path, PILOT)
+    assert read_pilot(path) == PILOT
     path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
     with pytest.raises(UserError) as raised:
         read_pilot(path)

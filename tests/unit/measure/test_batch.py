@@ -111,29 +111,22 @@ def test_a_batch_runs_its_blocks_one_after_the_other(tmp_path: Path, measured) -
     assert list(measured.items()) == list(sessions.items())
 
 
-@pytest.mark.parametrize(
-    ("digest", "now", "counts"),
-    [
-        ("sha256:1", "sha256:1", True),
-        ("sha256:1", "sha256:2", False),
-        # A format that could not be made then, or cannot be made now.
-        ("", "sha256:1", False),
-        ("sha256:1", "", False),
-    ],
-)
+# Of a format that could not be made then, or cannot be made now, there is no digest.
+@pytest.mark.parametrize(("digest", "now", "counts"), [
+    ("sha256:1", "sha256:1", True), ("sha256:1", "sha256:2", False),
+    ("", "sha256:1", False), ("sha256:1", "", False),
+])  # fmt: skip
 def test_a_finished_block_counts_if_it_was_measured_with_the_images_of_now(
     tmp_path: Path, digest: str, now: str, counts: bool
 ) -> None:
     image = Image("sif", "/image.sif", digest) if digest else None
-    native = ArmState(
-        image=None, recipe="", gate=Gate("image", True), reason="", detail="", version=""
-    )
+    empty = dict.fromkeys(("recipe", "reason", "detail", "version"), "")
+    native = ArmState(image=None, gate=Gate("image", True), **empty)
     arms = {"native-a": native, "native-b": native, "apptainer": replace(native, image=image)}
     plan = replace(_plan(), arms=(*PAIR, "apptainer"))
     images = {"sif": ImageRecord("sif", digest=now)}
     assert not is_measured(plan, tmp_path, images)
-    start = {"arms": to_builtins(arms)}
-    BLOCK.write_in(tmp_path, block_record_of(start=start))
+    BLOCK.write_in(tmp_path, block_record_of(start={"arms": to_builtins(arms)}))
     assert is_measured(plan, tmp_path, images) == counts
 
 
@@ -147,9 +140,8 @@ def test_what_is_measured_is_not_measured_again(tmp_path: Path, measured) -> Non
 
 def test_blocks_that_the_time_leaves_out_are_said(tmp_path: Path, measured) -> None:
     plan = _plan(minutes=2)
-    assert _run(plan, tmp_path) == BatchRecord(
-        measured=_names(plan, 0, 1), out_of_time=_names(plan, 2)
-    )
+    record = BatchRecord(measured=_names(plan, 0, 1), out_of_time=_names(plan, 2))
+    assert _run(plan, tmp_path) == record
     # The other batch begins nothing; with more minutes both go on where they were.
     assert _run(plan, tmp_path, 1).measured == ()
     longer = replace(plan, minutes=4)

@@ -34,13 +34,10 @@ def _contents(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 FORMATS = {each.file: each for each in (BLOCK, RECORD, STARTED, PROGRESS)}
-# A key of each document whose value is a number.
 NUMBERS = {
-    "block.json": "number",
-    "record.json": "steal_fraction",
-    "started.json": "ranks",
+    "block.json": "number", "record.json": "steal_fraction", "started.json": "ranks",
     "progress.json": "seconds",
-}
+}  # fmt: skip
 
 
 def _refusal(folder: Path, name: str, text: str | bytes) -> UserError:
@@ -76,18 +73,15 @@ def _without(content: dict[str, Any], key: str) -> dict[str, Any]:
     return {name: value for name, value in content.items() if name != key}
 
 
-def test_a_part_of_a_block_is_named_by_its_place(tmp_path: Path) -> None:
-    content = json.loads(canonical(block_record_of(sessions=2)))
-    content["sessions"][1]["start"]["busy_fraction"] = "idle"
-    error = _refusal(tmp_path, BLOCK.file, json.dumps(content))
-    assert error.where == f"{tmp_path / BLOCK.file}: sessions[1].start.busy_fraction"
-
-
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_what_is_written_is_read_and_a_part_of_a_block_named_by_its_place(tmp_path: Path) -> None:
     record, block = run_record_of(ranks=[{"node": "n"}]), block_record_of(sessions=2)
     RECORD.write_in(tmp_path, record)
     BLOCK.write_in(tmp_path, block)
     assert RECORD.read_in(tmp_path) == record and BLOCK.read_in(tmp_path) == block
+    content = json.loads(canonical(block))
+    content["sessions"][1]["start"]["busy_fraction"] = "idle"
+    error = _refusal(tmp_path, BLOCK.file, json.dumps(content))
+    assert error.where == f"{tmp_path / BLOCK.file}: sessions[1].start.busy_fraction"
 
 
 @pytest.mark.parametrize("archive", ARCHIVED)
@@ -108,9 +102,8 @@ def test_every_archived_record_and_block_is_read(archive: str) -> None:
 def _holds(read: Any, content: Any) -> None:
     """What was read holds all of the content as it was, but for the documents' versions."""
     if isinstance(content, dict):
-        for key in content.keys() - (
-            {"version"} if isinstance(content.get("version"), int) else {}
-        ):
+        own = {"version"} if isinstance(content.get("version"), int) else set()
+        for key in content.keys() - own:
             _holds(read[key], content[key])
     elif isinstance(content, list):
         assert len(read) == len(content)

@@ -48,20 +48,16 @@ def test_what_takes_most_is_named(shares, said: str, monkeypatch) -> None:
 
 
 def test_a_program_that_works_is_found_beside_all_others() -> None:
-    loop = subprocess.Popen(["sh", "-c", "while :; do :; done"])
-    try:
-        assert "takes" in busiest()
-    finally:
-        loop.kill()
-        loop.wait()
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as loop:
+        try:
+            assert "takes" in busiest()
+        finally:
+            loop.kill()
 
 
-def test_an_idle_node_is_not_waited_for(capsys) -> None:
+def test_an_idle_node_is_not_waited_for_and_patience_ends(capsys) -> None:
     assert wait_until_idle(1.0, 0.0).taken_by == ""
     assert capsys.readouterr().out == ""
-
-
-def test_patience_ends(capsys) -> None:
     ended = wait_until_idle(-1.0, 0.0)
     assert ended.busy_fraction >= 0 and ended.taken_by
     wait_until_idle(-1.0, 1.0)

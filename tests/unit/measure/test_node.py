@@ -101,13 +101,9 @@ def test_the_last_level_is_the_highest(tmp_path):
     assert node.last_level_cache(tmp_path / "cache") == 0
 
 
-def test_a_file_that_is_not_there_reads_as_nothing(tmp_path):
-    assert node.read(tmp_path / "absent") == node.read(tmp_path) == ""
-
-
-def test_governors_are_named_once(tmp_path):
-    files = []
-    for number, governor in enumerate(["performance", "powersave", "performance"]):
-        files.append(tmp_path / str(number))
-        files[-1].write_text(governor + "\n")
+def test_governors_are_named_once_and_a_file_that_is_not_there_reads_as_nothing(tmp_path):
+    files = [tmp_path / str(number) for number in range(3)]
+    for path, governor in zip(files, ("performance", "powersave", "performance"), strict=True):
+        path.write_text(governor + "\n")
     assert node.governors([*files, tmp_path / "absent"]) == "performance,powersave"
+    assert node.read(tmp_path / "absent") == node.read(tmp_path) == ""

@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -56,27 +54,17 @@ def test_one_that_worked_on_fails_the_run() -> None:
     assert not gate.passed and "left sh, which took" in gate.detail
 
 
-def test_helpers_that_end_by_themselves_are_waited_for() -> None:
-    found, seconds = _left_by("exec sleep 0.2")
-    assert found == () and seconds < timed_process.GRACE_SECONDS + 1
-
-
-def test_what_a_runtime_keeps_stays() -> None:
-    found, seconds = _left_by("exec sleep 3.5 > /dev/null 2>&1", "sleep")
-    assert found == () and seconds < 0.5 and _is_there("3.5")
-
-
-def test_where_nothing_is_left_it_takes_no_time() -> None:
-    found, seconds = _left_by(":")
-    assert found == () and seconds < 0.5
+def test_helpers_are_waited_for_and_what_a_runtime_keeps_stays() -> None:
+    for helper in (":", "exec sleep 0.2"):
+        assert _left_by(helper)[0] == ()
+    found, _ = _left_by("exec sleep 9.5 > /dev/null 2>&1", "sleep")
+    assert found == () and _is_there("9.5")
 
 
 def test_children_of_a_process_that_adopts_nothing_are_its_own() -> None:
     child = subprocess.Popen(["sleep", "60"])
     try:
-        began = time.monotonic()
-        assert timed_process.end_orphans() == () and time.monotonic() - began < 0.1
-        assert child.poll() is None
+        assert timed_process.end_orphans() == () and child.poll() is None
     finally:
         child.kill()
         assert child.wait() == -9
@@ -86,18 +74,10 @@ def test_children_of_a_process_that_adopts_nothing_are_its_own() -> None:
     ("left", "passed", "said"),
     [
         ((), True, ""),
-        (
-            (Orphan("b", 0.01), Orphan("a", 0.0)),
-            True,
-            "left a, b, which took 0.01 s of CPU time; ended",
-        ),
-        (
-            (Orphan("a", 0.03), Orphan("a", 0.03)),
-            False,
-            "left a, which took 0.06 s of CPU time; ended",
-        ),
+        ((Orphan("b", 0.01), Orphan("a", 0.0)), True, "left a, b, which took 0.01 s"),
+        ((Orphan("a", 0.03), Orphan("a", 0.03)), False, "left a, which took 0.06 s"),
     ],
 )
-def test_the_gate_notes_what_was_left(left, passed: bool, said: str, tmp_path: Path) -> None:
+def test_the_gate_notes_what_was_left(left, passed: bool, said: str) -> None:
     gate = left_gate(left)
-    assert (gate.passed, gate.detail) == (passed, said)
+    assert (gate.passed, gate.detail) == (passed, said and f"{said} of CPU time; ended")

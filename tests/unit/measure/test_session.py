@@ -4,6 +4,7 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from trials import PAIR, case_of, trial
@@ -211,33 +212,22 @@ def test_an_image_is_read_once_for_all_of_its_arms_and_never_for_two_formats() -
     """Docker and Podman call an image by the same id, and keep it in stores of their own."""
     read = []
 
-    def reading(name: str):
-        arm = arms()[name]
-        return type(
-            "Reading",
-            (),
-            {"image_format": arm.image_format, "digest": lambda _self, at: seen(arm, at)},
-        )()
+    def reading(name: str) -> SimpleNamespace:
+        kind = arms()[name].image_format
 
-    def seen(arm, location: str) -> str:
-        read.append((arm.image_format, location))
-        return f"{arm.image_format} at {location}"
+        def digest(location: str) -> str:
+            read.append((kind, location))
+            return f"{kind} at {location}"
 
-    records = {
-        name: ImageRecord(name, digest="d", location=location)
-        for name, location in (("directory", "/tree"), ("docker", "id"), ("podman", "id"))
-    } | {"sif": ImageRecord("sif", reason="none")}
-    names = [
-        "namespaces",
-        "lxc",
-        "charliecloud-dir",
-        "docker",
-        "podman",
-        "podman-shared",
-        "apptainer",
-    ]
+        return SimpleNamespace(image_format=kind, digest=digest)
+
+    places = {"directory": "/tree", "docker": "id", "podman": "id"}
+    records = {name: ImageRecord(name, digest="d", location=at) for name, at in places.items()}
+    records |= {"sif": ImageRecord("sif", reason="none")}
+    names = ("namespaces", "lxc", "charliecloud-dir", "docker", "podman", "podman-shared")
     with ThreadPoolExecutor() as pool:
-        found = node_check.image_digests([reading(name) for name in names], records, pool)
+        asked = [reading(name) for name in (*names, "apptainer")]
+        found = node_check.image_digests(asked, records, pool)
         digests = {name: future.result() for name, future in found.items()}
-    assert sorted(read) == [("directory", "/tree"), ("docker", "id"), ("podman", "id")]
+    assert sorted(read) == sorted(places.items())
     assert digests == {name: f"{name} at {records[name].location}" for name in digests}

@@ -17,19 +17,16 @@ from parity.measure import places
 ROOT = Path(__file__).parents[3]
 
 
-def test_json_comes_back_and_leaves_no_other_file(tmp_path: Path) -> None:
+def test_json_comes_back_and_attempts_are_counted_as_numbers(tmp_path: Path) -> None:
     write_json(tmp_path / "a.json", {"b": 1, "a": ["ü"]})
     assert read_json(tmp_path / "a.json") == {"a": ["ü"], "b": 1}
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
-
-
-def test_attempts_are_counted_as_numbers_and_never_reused(tmp_path: Path) -> None:
     for _ in range(11):
-        places.new_attempt(tmp_path)
-    assert [folder.name for folder in places.attempts(tmp_path)][-2:] == [
-        "attempt-10",
-        "attempt-11",
-    ]
+        places.new_attempt(tmp_path / "run")
+    last = [folder.name for folder in places.attempts(tmp_path / "run")][-2:]
+    assert last == ["attempt-10", "attempt-11"]
+    (tmp_path / "work" / "deep").mkdir(parents=True)
+    assert list(places.emptied(tmp_path / "work").iterdir()) == []
 
 
 # What a neighbour can leave in /tmp in place of a folder or a file.
@@ -117,11 +114,6 @@ def test_a_lock_is_a_file_of_its_folder(tmp_path: Path, kind: str) -> None:
     ):
         pass
     assert not (tmp_path / "elsewhere").exists()
-
-
-def test_an_emptied_folder_is_empty(tmp_path: Path) -> None:
-    (tmp_path / "work" / "deep").mkdir(parents=True)
-    assert list(places.emptied(tmp_path / "work").iterdir()) == []
 
 
 def test_two_blocks_never_measure_at_once(tmp_path: Path) -> None:

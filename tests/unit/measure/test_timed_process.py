@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from trials import wait_for
 
 from parity.measure.timed_process import launch_environment, run_and_wait
 
@@ -24,14 +25,13 @@ def test_exit_status_streams_and_clock(tmp_path: Path) -> None:
     assert (tmp_path / "stderr").read_bytes() == b"err"
 
 
-def test_a_second_start_adds_to_the_output(tmp_path: Path) -> None:
+def test_a_second_start_adds_to_the_output_and_a_signal_is_a_negative_exit_code(tmp_path: Path):
     for _ in range(2):
         _run(tmp_path, ["/bin/echo", "again"])
     assert (tmp_path / "stdout").read_text() == "again\nagain\n"
-
-
-def test_a_signal_is_a_negative_exit_code(tmp_path: Path) -> None:
     assert _run(tmp_path, ["/bin/sh", "-c", "kill -9 $$"]).exit_code == -9
+    with pytest.raises(FileNotFoundError):
+        _run(tmp_path, ["/nowhere/program"])
 
 
 def test_a_run_that_takes_too_long_is_stopped_with_all_its_children(tmp_path: Path) -> None:
@@ -53,10 +53,11 @@ def test_stragglers_end_with_the_run(tmp_path: Path) -> None:
 
 def _wait_until_none_sleeps(seconds: str) -> None:
     """A killed process is gone a moment after it was killed, later on a busy machine."""
-    deadline = time.monotonic() + 30
-    while [p for p in psutil.process_iter(["cmdline"]) if seconds in (p.info["cmdline"] or [])]:
-        assert time.monotonic() < deadline, "a child runs on"
-        time.sleep(0.02)
+
+    def commands() -> list[list[str]]:
+        return [each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])]
+
+    wait_for(lambda: not any(seconds in words for words in commands()))
 
 
 def test_cpu_time_is_that_of_the_program(tmp_path: Path) -> None:
@@ -67,29 +68,20 @@ def test_cpu_time_is_that_of_the_program(tmp_path: Path) -> None:
 def test_the_runner_sleeps_while_the_program_runs(tmp_path: Path) -> None:
     before = time.process_time()
     _run(tmp_path, ["/bin/sleep", "2"])
-    # Starting a process costs a few milliseconds; waiting for it costs nothing.
-    assert time.process_time() - before < 0.02
-
-
-def test_a_command_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        _run(tmp_path, ["/nowhere/program"])
+    # Starting a process costs a few milliseconds; whoever waits awake takes all of the time.
+    assert time.process_time() - before < 1
 
 
 def test_runtimes_see_only_the_variables_they_need() -> None:
-    given = {"PATH": "/bin", "LD_PRELOAD": "x.so", "OMP_NUM_THREADS": "9", "LANG": "de_DE"}
-    seen = launch_environment(given)
-    assert seen == {"PATH": "/bin", "USER": str(os.getuid()), "HOME": "/", "LC_ALL": "C"}
-
-
-@pytest.mark.parametrize("name", ["SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "FLUX_URI"])
-def test_a_launcher_sees_by_which_it_finds_its_job(name: str) -> None:
-    assert launch_environment({name: "x"})[name] == "x"
-
-
-def test_what_modules_set_beside_path_is_seen_if_the_site_says_so() -> None:
     """LD_LIBRARY_PATH of a module was taken away: its mpiexec or runtime did not start."""
+    given = {"PATH": "/bin", "LD_PRELOAD": "x.so", "OMP_NUM_THREADS": "9", "LANG": "de_DE"}
+    seen = {"PATH": "/bin", "USER": str(os.getuid()), "HOME": "/", "LC_ALL": "C"}
+    assert launch_environment(given) == seen
+    # A launcher sees by which it finds its job.
+    for name in ("SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "FLUX_URI"):
+        assert launch_environment({name: "x"})[name] == "x"
+    # What modules set beside PATH is seen if the site says so.
     given = {"LD_LIBRARY_PATH": "/opt/mpi/lib", "OPAL_PREFIX": "/opt/mpi"}
     assert not given.keys() & launch_environment(given).keys()
-    seen = launch_environment(given | {"PARITY_KEEP": "LD_LIBRARY_PATH,OPAL_PREFIX"})
-    assert given.items() <= seen.items()
+    kept = launch_environment(given | {"PARITY_KEEP": "LD_LIBRARY_PATH,OPAL_PREFIX"})
+    assert given.items() <= kept.items()
