@@ -4,6 +4,7 @@ A claim that was not tested is counted under its reason.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -69,22 +70,19 @@ def _facts(verdicts: pd.DataFrame) -> dict[str, str]:
     """Whose claims these are, by which data, how many ended how, and when their rules were made."""
     first = verdicts.iloc[0]
     whose = WHOSE.get(first["register"], f"Claims of {first['register']}.yaml, not published ones")
-    ended = _listed(_counted(verdicts["verdict"], ORDER), {})
-    rules = _counted(verdicts["registration"], tuple(WORDS["registered"]))
+    words = WORDS["registered"]
+    ended = [f"{n} {verdict}" for verdict, n in _counted(verdicts["verdict"], ORDER).items()]
+    rules = [f"{n} {words[w]}" for w, n in _counted(verdicts["registration"], words).items()]
     return {
         "title": f"{whose}, by {first['judged']} ({first['scale']})",
-        "counts": f"{wording.counted(len(verdicts), 'claim')}: {ended}.",
-        "registered": f"{_listed(rules, WORDS['registered'])}.",
+        "counts": f"{wording.counted(len(verdicts), 'claim')}: {', '.join(ended)}.",
+        "registered": f"{', '.join(rules)}.",
     }
 
 
-def _counted(found: pd.Series, order: Sequence[str]) -> dict[str, int]:
+def _counted(found: pd.Series, order: Iterable[str]) -> dict[str, int]:
     counts = found.value_counts()
     return {word: int(counts[word]) for word in order if word in counts}
-
-
-def _listed(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
-    return ", ".join(f"{count} {words.get(word, word)}" for word, count in counts.items())
 
 
 def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
@@ -114,12 +112,12 @@ def write_for_paper(
     made = [register(verdicts), defects(checked, titles)]
     table.write_all(made, folder)
     shown = [*(["studies"] if studies else []), *(each.name for each in made if each.rows)]
-    wrong = {title: [each for each in checked if each.study == study and not each.holds]
-             for study, title in titles.items()}  # fmt: skip
-    wrong = {title: statements for title, statements in wrong.items() if statements}
-    for each in made:  # The paper names these files, even where they are empty.
-        for form in (".tex", ".csv"):
-            (folder / f"{each.name}{form}").touch()
+    wrong: dict[str, list[Defect]] = {}
+    for each in (each for each in checked if not each.holds):
+        wrong.setdefault(titles[each.study], []).append(each)
+    for one, form in product(made, (".tex", ".csv")):
+        # The paper names these files, even where they are empty.
+        (folder / f"{one.name}{form}").touch()
     for name, text in (
         ("claims.tex", sections(verdicts, studies) if studies else ""),
         ("discussion.tex", render("discussion.tex", wrong=wrong)),
@@ -151,9 +149,7 @@ def sections(verdicts: pd.DataFrame, studies: Studies) -> str:
             })  # fmt: skip
     return render(
         "claims.tex", studies=made, not_fixed=NOT_FIXED, claims=len(verdicts),
-        verdicts=_counted(verdicts["verdict"], TELLING),
-        registered=_listed(_counted(verdicts["registration"], tuple(WORDS["registered"])),
-                           WORDS["registered"]),
+        verdicts=_counted(verdicts["verdict"], TELLING), registered=_facts(verdicts)["registered"],
         datasets=sorted(name.rpartition("/")[2] for name in datasets),
     )  # fmt: skip
 

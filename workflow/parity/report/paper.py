@@ -70,25 +70,23 @@ def appendix(
         (each.command, each.does, wording.number(each.seconds, 0), wording.size(each.bytes))
         for each in effort.steps
     ]
-    found = Counter(verdict for (name, _), verdict in expected.items() if name == judged)
+    found, known = Counter(v for (name, _), v in expected.items() if name == judged), []
+    for folder in folders:
+        origin, sums = provenance(folder), folder / CHECKSUMS
+        digest = hashlib.sha256(sums.read_bytes()).hexdigest()[:DIGITS] if sums.exists() else "–"
+        held = [folder / name for name in files_of(folder) if name != PROVENANCE or sums.exists()]
+        size = wording.size(sum(path.stat().st_size for path in held))
+        minutes = wording.number(session_seconds(folder) / 60, 1)
+        known.append((folder.name, origin.ended[:10], str(origin.blocks), minutes, size, digest))
     return render(
         "artifact.tex", effort=effort, judged=judged, verdicts=dict(found.most_common()),
         commits=sorted(commits),
         config=f"archive={dataset.name}" if (dataset / CHECKSUMS).exists() else "data=live",
-        datasets=to_latex(Table("artifact-datasets", [_known_by(folder) for folder in folders])),
+        datasets=to_latex(Table("artifact-datasets", known)),
         image_seconds=[each["seconds"] for each in images if each["seconds"] is not None],
         image_sizes=[each["bytes"] for each in images if each["bytes"] is not None],
         steps=to_latex(Table("artifact-effort", steps)),
     )  # fmt: skip
-
-
-def _known_by(folder: Path) -> tuple[str, ...]:
-    origin, sums = provenance(folder), folder / CHECKSUMS
-    digest = hashlib.sha256(sums.read_bytes()).hexdigest()[:DIGITS] if sums.exists() else "–"
-    held = [folder / name for name in files_of(folder) if name != PROVENANCE or sums.exists()]
-    size = wording.size(sum(path.stat().st_size for path in held))
-    minutes = wording.number(session_seconds(folder) / 60, 1)
-    return folder.name, origin.ended[:10], str(origin.blocks), minutes, size, digest
 
 
 DEFAULT = "default"
@@ -156,11 +154,9 @@ def build(
         UserError: LaTeX is not installed, or it stops; with its first error.
     """
     if not shutil.which("latexmk"):
-        raise UserError(
-            "LaTeX is not installed: latexmk is missing",
-            action="install texlive-latex-recommended, texlive-publishers, "
-            "texlive-fonts-recommended and latexmk, or ask for `figures` instead of `paper`",
-        )
+        action = "install texlive-latex-recommended, texlive-publishers, texlive-fonts-recommended"
+        action += " and latexmk, or ask for `figures` instead of `paper`"
+        raise UserError("LaTeX is not installed: latexmk is missing", action=action)
     parts = list(parts)
     folders = {name: list(given) for name, given in (of_others or {}).items()}
     for path in (main, study, *parts, *(path for given in folders.values() for path in given)):
@@ -174,9 +170,24 @@ def build(
             (folder / other).mkdir(exist_ok=True)
             for path in given:
                 shutil.copy(path, folder / other)
-        log = _typeset(folder)
+        words = [
+            "latexmk",
+            "-pdf",
+            "-norc",
+            "-interaction=nonstopmode",
+            "-halt-on-error",
+            "main.tex",
+        ]
+        done = subprocess.run(
+            words, cwd=folder, env=os.environ | FIXED_CLOCK | {"max_print_line": "1000"},
+            capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
+        if done.returncode:
+            lines = done.stdout.splitlines()
+            first = next((i for i, line in enumerate(lines) if line.startswith("! ")), -5)
+            raise UserError("LaTeX stops: " + " ".join(lines[first:][:4]), where="paper/main.tex")
         shutil.copy(folder / "main.pdf", output)
-    return log
+    return done.stdout
 
 
 def refuse_banned(path: Path) -> None:
@@ -186,22 +197,6 @@ def refuse_banned(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     if found := BANNED.search(text):
         line = text.count("\n", 0, found.start()) + 1
-        raise UserError(
-            f"the paper says {' '.join(found.group().split())!r}, which no test can show",
-            where=f"{path}: line {line}",
-            allowed="equivalent within a margin, or inconclusive",
-        )
-
-
-def _typeset(folder: Path) -> str:
-    command = ["latexmk", "-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error"]
-    environment = os.environ | FIXED_CLOCK | {"max_print_line": "1000"}
-    done = subprocess.run(
-        [*command, "main.tex"], cwd=folder, env=environment, capture_output=True, text=True,
-        errors="replace", check=False,
-    )  # fmt: skip
-    if done.returncode:
-        lines = done.stdout.splitlines()
-        first = next((i for i, line in enumerate(lines) if line.startswith("! ")), -5)
-        raise UserError("LaTeX stops: " + " ".join(lines[first:][:4]), where="paper/main.tex")
-    return done.stdout
+        problem = f"the paper says {' '.join(found.group().split())!r}, which no test can show"
+        allowed = "equivalent within a margin, or inconclusive"
+        raise UserError(problem, where=f"{path}: line {line}", allowed=allowed)

@@ -1,8 +1,5 @@
 """What figures and tables tell along a parameter: ratios or scatter of arms, and published ones."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -21,28 +18,18 @@ def curves(view: View, spec: FigureSpec, of_series: Series) -> pd.DataFrame:
         arm, level, value (a ratio, or the coefficient of variation in %), its 95 % interval low
         and high (not numbers without one), and the blocks that it rests on.
     """
-    points = _scatter if spec.scatter else _ratios
-    rows = [
-        (arm, level, *point)
-        for level, case in of_series.cases.items()
-        for arm, *point in points(view, case, spec.quantities[0].metric)
-    ]
+    rows, metric = [], spec.quantities[0].metric
+    for level, case in of_series.cases.items():
+        for arm, values in view.values(case, metric).items() if spec.scatter else ():
+            if len(values) > 1:
+                is_known = len(values) >= CV_NEEDS and min(values) > 0
+                ends = [cv_bound(values, p) if is_known else np.nan for p in (0.025, 0.975)]
+                cv = float(np.std(values, ddof=1) / np.mean(values))
+                rows.append((arm, level, 100 * cv, 100 * ends[0], 100 * ends[1], len(values)))
+        for row in () if spec.scatter else view.comparisons(case, metric).values():
+            if row.kind == "ratio" and row.blocks:
+                rows.append((row.arm, level, row.estimate, row.low95, row.high95, row.blocks))
     return pd.DataFrame(rows, columns=["arm", "level", "value", "low", "high", "blocks"])
-
-
-def _ratios(view: View, case: str, metric: str) -> Iterator[tuple[Any, ...]]:
-    for row in view.comparisons(case, metric).values():
-        if row.kind == "ratio" and row.blocks:
-            yield row.arm, row.estimate, row.low95, row.high95, row.blocks
-
-
-def _scatter(view: View, case: str, metric: str) -> Iterator[tuple[Any, ...]]:
-    for arm, values in view.values(case, metric).items():
-        if len(values) > 1:
-            is_known = len(values) >= CV_NEEDS and min(values) > 0
-            ends = [cv_bound(values, share) if is_known else np.nan for share in (0.025, 0.975)]
-            cv = float(np.std(values, ddof=1) / np.mean(values))
-            yield arm, 100 * cv, 100 * ends[0], 100 * ends[1], len(values)
 
 
 def published(view: View, spec: FigureSpec, of_series: Series) -> dict[str, dict[int, float]]:

@@ -77,20 +77,13 @@ def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: s
             is_reference = row is None and arm == plan.reference
             known["words"] = "reference" if is_reference else view.absence(case, arm)
         table.append(known)
-    facts: dict[str, Any]
+    native, unit = formatting.arm_title(plan, plan.reference), formatting.unit_of_difference(shown)
+    label, what = f"{shown.label}: difference to\n{native} ({unit})", "difference [95 %]"
+    facts: dict[str, Any] = {"label": label, "scale": "linear", "neutral": 0.0}
     if is_ratio and first is not None:
-        reference = against or formatting.reference_title(plan)
-        label = (
-            f"cost relative to {reference}\n(ratio; band: margin {wording.margin(first.margin)})"
-        )
+        label = f"cost relative to {against or formatting.reference_title(plan)}"
+        label += f"\n(ratio; band: margin {wording.margin(first.margin)})"
         facts, what = {"label": label, "band": band_of(first.margin)}, "ratio [95 % interval]"
-    else:
-        native, unit = (
-            formatting.arm_title(plan, plan.reference),
-            formatting.unit_of_difference(shown),
-        )
-        label, what = f"{shown.label}: difference to\n{native} ({unit})", "difference [95 %]"
-        facts = {"label": label, "scale": "linear", "neutral": 0.0}
     if compared is None:
         pairs = view.analysis.pairs
         mine = pairs[(pairs["case"] == case) & (pairs["metric"] == shown.metric)]

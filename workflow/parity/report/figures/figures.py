@@ -86,10 +86,8 @@ def lost_after(losses: pd.DataFrame) -> Mapping[str, list[str]]:
     for row in rows_of(lost.sort_values("runs", ascending=False, kind="stable")):
         line = textwrap.shorten(f"{row.runs}: {row.reason}", LETTERS, placeholder=" …")
         lines.setdefault(row.stage, []).append(line)
-    return {
-        stage: [*of[:MOST], *([f"and {len(of) - MOST} more"] if len(of) > MOST else [])]
-        for stage, of in lines.items()
-    }
+    more = {stage: [f"and {len(of) - MOST} more"] for stage, of in lines.items() if len(of) > MOST}
+    return {stage: of[:MOST] + more.get(stage, []) for stage, of in lines.items()}
 
 
 QUERIES = {

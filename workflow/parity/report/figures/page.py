@@ -86,8 +86,11 @@ def page(
     edges = 0.25 + LINE * text_lines + 0.17 * bool(title)
     whole = sum(heights) + around * down + edges
     figure.set_figheight(min(PAGE, whole))
-    if whole > PAGE:
-        _unfold_rows(figure)
+    for one in figure.axes if whole > PAGE else ():
+        # Long names are in one line again, where rows are too low for two.
+        texts = [label.get_text() for label in one.get_yticklabels()]
+        if any("\n" in text for text in texts):
+            one.set_yticks(one.get_yticks(), [text.replace("\n", " ") for text in texts])
     if key:
         figure.legend(
             list(key.values()), list(key), ncols=KEYED, loc="outside upper left",
@@ -106,14 +109,6 @@ def page(
     engine.execute(figure)
     figure.set_layout_engine("none")
     return figure
-
-
-def _unfold_rows(figure: Figure) -> None:
-    """Put long names into one line again, where rows are too low for two."""
-    for axes in figure.axes:
-        texts = [label.get_text() for label in axes.get_yticklabels()]
-        if any("\n" in text for text in texts):
-            axes.set_yticks(axes.get_yticks(), [text.replace("\n", " ") for text in texts])
 
 
 def foot_of(view: View, cases: Sequence[str], *lines: str) -> list[str]:

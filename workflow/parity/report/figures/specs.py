@@ -27,11 +27,9 @@ def figures_of(known: Iterable[Benchmark]) -> tuple[FigureSpec, ...]:
     ]
     names = Counter([OVERVIEW, LEDGER, *(spec.name for spec in specs)])
     if twice := [name for name, count in names.items() if count > 1]:
-        raise UserError(
-            f"two figures are called {twice[0]}",
-            where="figures of the benchmarks",
-            action="give one of them another name",
-        )
+        problem = f"two figures are called {twice[0]}"
+        action = "give one of them another name"
+        raise UserError(problem, where="figures of the benchmarks", action=action)
     return tuple(sorted(specs, key=lambda spec: (spec.order, spec.name)))
 
 
@@ -39,11 +37,9 @@ def _plain(benchmark: Benchmark) -> FigureSpec:
     """The figure of a benchmark that brings none: all that arms are compared by."""
     declared = {quantity.metric: quantity for quantity in benchmark.metrics}
     if missing := [metric for metric in benchmark.primary if metric not in declared]:
-        raise UserError(
-            f"{benchmark.name} compares {missing[0]}, which is none of its metrics",
-            where=f"{benchmark.name}: primary",
-            allowed=", ".join(declared) or "no metric is declared",
-        )
+        problem = f"{benchmark.name} compares {missing[0]}, which is none of its metrics"
+        allowed = ", ".join(declared) or "no metric is declared"
+        raise UserError(problem, where=f"{benchmark.name}: primary", allowed=allowed)
     quantities = tuple(declared[metric] for metric in benchmark.primary)
     reported = ", ".join(f"{quantity.label} ({quantity.unit})" for quantity in quantities)
     return FigureSpec(

@@ -101,13 +101,6 @@ def lighter(colour: str, times: int) -> str:
 _OPTIONS = subset.Options
 
 
-def _without_layout(**options: Any) -> Any:
-    """How a font is embedded: without the tables that set text, which take longest."""
-    made = _OPTIONS(**options)
-    made.drop_tables += ["GDEF", "GPOS", "GSUB"]
-    return made
-
-
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write `<name>.pdf` and `<name>.png` without anything that differs between two runs.
 
@@ -118,6 +111,13 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     quick = {"compress_level": 3}  # and no larger, since most of a figure is white
     canvas.print_png(folder / f"{name}.png", metadata={"Software": None}, pil_kwargs=quick)
     canvas, nothing = FigureCanvasPdf(figure), ("CreationDate", "Creator", "Producer")
-    with patch.object(subset, "Options", _without_layout):
+
+    def without_layout(**options: Any) -> Any:
+        # A font is embedded without the tables that set text, which take longest.
+        made = _OPTIONS(**options)
+        made.drop_tables += ["GDEF", "GPOS", "GSUB"]
+        return made
+
+    with patch.object(subset, "Options", without_layout):
         canvas.print_pdf(str(folder / f"{name}.pdf"), metadata=dict.fromkeys(nothing))
     plt.close(figure)

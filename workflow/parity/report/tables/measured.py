@@ -15,7 +15,7 @@ from parity.benchmarks.moved import DISK, LINK, WAYS, of_way
 from parity.benchmarks.own_program import said
 from parity.claims.published import TABLE_1
 from parity.core import wording
-from parity.core.wording import interval, number, percent, significant
+from parity.core.wording import interval, number, percent, significant, span
 from parity.extensions.noise.analysis.replay import RANDOM
 from parity.report import formatting
 from parity.report.formatting import arm_title, case_title
@@ -109,15 +109,14 @@ def replay(view: View) -> Table:
     kinds = {"under a CPU quota": quotas, "runtimes alone": alone, "other limits": others}
     for title, arms in kinds.items():
         of_kind = both[both["arm"].isin(arms)]
-        for step in sorted(of_kind["step_seconds"].unique()):
-            of_step = of_kind[of_kind["step_seconds"] == step]
+        for _, of_step in of_kind.groupby("step_seconds"):
             known = of_step[~of_step["beyond"].astype(bool)]
             slowed = of_step[of_step["low_ratio"] > SLOWED]
             if known.empty and slowed.empty:
                 continue
             most = max(rows_of(known if slowed.empty else slowed), key=lambda row: row.low_ratio)
             cells.append((
-                title, wording.step_words(step),
+                title, wording.step_words(of_step["step_seconds"].iloc[0]),
                 "not shown" if slowed.empty else str(slowed["ranks"].min()),
                 arm_title(plan, most.arm), str(most.ranks),
                 f"{number(most.slowdown_ratio)} {interval(most.low_ratio, most.high_ratio)}",
@@ -157,10 +156,8 @@ def time_in_mpi(view: View) -> Table:
     of_parts = values[values["metric"].isin(PARTS)]
     wide = of_parts.pivot_table("value", ["case", "arm"], "metric", aggfunc="median")
     wide = 1000 * wide.reindex(columns=[*PARTS]).dropna(subset=[*PARTS][:2])
-    ours = [
-        (*case_and_arm(view, row), *_parts(row[2:]), "here")
-        for row in in_order(view, wide.reset_index())
-    ]
+    rows = in_order(view, wide.reset_index())
+    ours = [(*case_and_arm(view, row), *_parts(row[2:]), "here") for row in rows]
     published = view.published.get(TABLE_1)
     if published is not None and ours:
         times_of = pd.DataFrame(published["time_ms"])
@@ -191,10 +188,9 @@ def placement(view: View) -> Table:
         containers = groupby(range(len(ranks)), key=places.__getitem__)
         for place, (_, group) in enumerate(containers, start=1):
             inside = list(group)
-            span = f"{inside[0]}" if len(inside) == 1 else f"{inside[0]} to {inside[-1]}"
             cpus = dict.fromkeys(ranks[rank].get("cpus_allowed", "?") for rank in inside)
-            node = ranks[inside[0]].get("node", "")
-            cells.append((*case_and_arm(view, runs[name]), f"{place}", node, span, ", ".join(cpus)))
+            shown = f"{place}", ranks[inside[0]].get("node", ""), span(inside), ", ".join(cpus)
+            cells.append((*case_and_arm(view, runs[name]), *shown))
     return Table("placement", cells)
 
 
@@ -268,17 +264,15 @@ def machine(view: View) -> Table:
     before = nodes[nodes["phase"] == "before"]
     rows = [("System", ", ".join(view.origin.systems) or "not recorded")]
     for fact, label in WORDS["dashboard"]["facts"].items():
-        values = before.loc[before["fact"] == fact, "value"]
-        shown = sorted({_readable(value) for value in values if value}) or ["not recorded"]
+        seen = set()
+        for value in filter(None, before.loc[before["fact"] == fact, "value"]):
+            # Sizes are told in a unit for people, and lists can break after a comma.
+            size = re.fullmatch(r"([0-9]+) (B|kB)", value)
+            of_bytes = size and wording.size(int(size[1]) * (1024 if size[2] == "kB" else 1))
+            seen.add(of_bytes or re.sub(r",(?! )", ", ", value))
+        shown = sorted(seen) or ["not recorded"]
         rows.append((label, "varied: " * (len(shown) > 1) + ", ".join(shown[:4])))
     return Table("machine", rows)
-
-
-def _readable(value: str) -> str:
-    """A fact with sizes in a unit for people, and lists that can break after a comma."""
-    if size := re.fullmatch(r"([0-9]+) (B|kB)", value):
-        return wording.size(int(size[1]) * (1024 if size[2] == "kB" else 1))
-    return re.sub(r",(?! )", ", ", value)
 
 
 def environment(view: View) -> Table:

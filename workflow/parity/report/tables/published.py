@@ -62,11 +62,9 @@ def load(path: Path, study: str) -> list[PublishedValue]:
                 problem = f"unknown {key} {shown(said)}"
                 raise UserError(problem, where=where, allowed=", ".join(known))
         if bool(row.arm) == bool(STATISTICS[row.statistic]):
-            raise UserError(
-                f"{row.statistic} and arm {shown(row.arm)} do not belong together",
-                where=where,
-                allowed=f"an arm with {of_one_arm}, none with any other statistic",
-            )
+            problem = f"{row.statistic} and arm {shown(row.arm)} do not belong together"
+            allowed = f"an arm with {of_one_arm}, none with any other statistic"
+            raise UserError(problem, where=where, allowed=allowed)
         finite(row.published, "published", where)
         same = replace(row, published="", unit="", place="")
         if same in seen:

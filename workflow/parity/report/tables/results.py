@@ -239,16 +239,16 @@ def ledger(view: View) -> Table:
         case, arm = case_and_arm(view, row)
         counts = tuple(str(getattr(row, stage)) for stage in STAGES)
         cases.setdefault(case, {}).setdefault(counts, []).append(arm)
-    cells = []
+    cells = list[tuple[str, ...]]()
     for case, alike in cases.items():
-        every, named = sum(map(len, alike.values())), []
+        every, last = sum(map(len, alike.values())), list[tuple[str, ...]]()
         for counts, arms in alike.items():
             # Most arms of several are told by their number, and stand last.
             is_most = every > 2 and len(arms) > every / 2
             which = "all" if len(alike) == 1 else "the other"
             names = f"{which} {len(arms)}" if is_most else ", ".join(arms)
-            named.append((is_most, (case, names, *counts)))
-        cells += [row for _, row in sorted(named, key=lambda pair: pair[0])]
+            (last if is_most else cells).append((case, names, *counts))
+        cells += last
     return Table("ledger", cells)
 
 

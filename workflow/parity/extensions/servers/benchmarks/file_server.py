@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from parity.benchmarks.description import FigureSpec, Quantity, described
+from parity.benchmarks.description import FigureSpec, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, require_equal, stated_once
 from parity.core.commands import Availability
@@ -34,10 +34,6 @@ _MIB = 2**20
 # A file system needs some room of its own beside the files.
 _ROOM = 2**28
 
-WRITE = Quantity("write", "writing", "MiB/s", "higher")
-READ = Quantity("read", "reading", "MiB/s", "higher")
-TIME = Quantity("time", "writing and reading", "s", "lower")
-RATES = (WRITE, READ, TIME)
 PARAMETERS = described(__file__)["parameters"]
 
 
@@ -60,10 +56,10 @@ class FileServer(Benchmark):
     }
     # The words of the client's mount command.
     mount: tuple[str, ...] = ()
-    timed = TIME.metric
-    metrics = (*RATES, *usage.METRICS)
+    timed = "time"
+    metrics = (*usage.RATES, *usage.METRICS)
     primary = (
-        *(quantity.metric for quantity in RATES),
+        *(quantity.metric for quantity in usage.RATES),
         *("cpu_seconds_per_gigabyte", "device_requests_per_second"),
         *("network_bytes_per_gigabyte", "link_bytes_per_gigabyte"),
     )
@@ -84,7 +80,7 @@ class FileServer(Benchmark):
     @property
     def figures(self) -> tuple[FigureSpec, ...]:  # type: ignore[override]
         """Those of servers; without any the general one."""
-        return usage.figures_of(self.name, self.title, RATES) if "inside" in self.factors else ()
+        return usage.figures_of(self.name, self.title) if "inside" in self.factors else ()
 
     def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
         """Any program with the servers beside it, and their file system at `MOUNT_POINT`."""

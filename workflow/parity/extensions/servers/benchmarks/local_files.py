@@ -4,12 +4,8 @@ from typing import ClassVar
 
 from parity.benchmarks.model import Benchmark
 from parity.core.commands import Availability
-from parity.extensions.servers.benchmarks.file_server import (
-    GIGABYTES,
-    PARAMETERS,
-    RATES,
-    FileServer,
-)
+from parity.extensions.servers.benchmarks.file_server import GIGABYTES, PARAMETERS, FileServer
+from parity.extensions.servers.benchmarks.usage import RATES
 
 
 class LocalFiles(FileServer):

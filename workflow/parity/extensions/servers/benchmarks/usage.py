@@ -3,7 +3,7 @@
 Per GiB of the files, which are written once and read once; their check is not counted.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,36 +17,10 @@ from parity.extensions.servers.runtimes import docker_bridge
 BEGIN = "usage_"
 # The file system of the publication.
 PUBLISHED = "orangefs"
-GIB = 2**30
-
-
-def _counted(
-    metric: str, label: str, unit: str, better: str = "lower", is_cost: bool = True
-) -> Quantity:
-    return Quantity(metric, label, unit, better, clock="external", is_cost=is_cost)
-
-
-# With what carries their bytes for the runtime, such as Docker's proxies.
-SERVER_CPU = _counted("server_cpu_seconds", "CPU time of all servers", "s")
-CLIENT_CPU = _counted("client_cpu_seconds", "CPU time of the client", "s")
-CPU_PER_GIGABYTE = _counted("cpu_seconds_per_gigabyte", "servers' CPU time", "s/GiB")
-REQUESTS = _counted("device_requests", "disk requests", "1")
-# The publication's readings that are no cost: a sum counts a byte on each interface that it
-# crosses; of requests, more at a time and for longer, the first is a rate, and as well a faster
-# disk as more work for it.
-REQUEST_RATE = _counted(
-    "device_requests_per_second", "disk requests at a time", "1/s", "higher", is_cost=False
-)
-DEVICE_BYTES = _counted("device_bytes_per_byte", "bytes of the disk per byte of the file", "1")
-NETWORK = _counted(
-    "network_bytes_per_gigabyte", "bytes summed over interfaces", "B/GiB", is_cost=False
-)
-LINK = _counted("link_bytes_per_gigabyte", "bytes on the one link", "B/GiB")
-MONITOR = _counted("monitor_cpu_seconds", "CPU time of the monitor", "s")
-METRICS = (
-    *(SERVER_CPU, CLIENT_CPU, CPU_PER_GIGABYTE, REQUESTS, REQUEST_RATE, DEVICE_BYTES),
-    *(NETWORK, LINK, MONITOR),
-)
+_DESCRIBED = described(__file__)
+# What the load tells, and what is counted of it.
+RATES: tuple[Quantity, ...] = _DESCRIBED["metrics"][:3]
+METRICS: tuple[Quantity, ...] = _DESCRIBED["metrics"][3:]
 
 
 def metrics_of(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
@@ -57,50 +31,42 @@ def metrics_of(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> tu
             is left out, and so are the metrics that need it.
         parameters: of the case, with the size of the file in GiB.
     """
-    gigabytes = float(parameters.get("gigabytes", 0))
-    told = dict(_numbers(evidence))
+    gigabytes, told = float(parameters.get("gigabytes", 0)), dict(_numbers(evidence))
     if gigabytes <= 0 or not told:
         return ()
-    ledger = interfaces(evidence)
-    both_ways = {name: received + sent for name, (received, sent) in ledger.items()}
-    serving = told.get("server_cpu_seconds")
-    if serving is not None:
+    both_ways = {name: sum(both) for name, both in interfaces(evidence).items()}
+    found = {name: told.get(name) for name in ("client_cpu_seconds", "monitor_cpu_seconds")}
+    if (serving := told.get("server_cpu_seconds")) is not None:
         serving += told.get("carrier_cpu_seconds", 0.0)
-    disk = [told.get(f"disk_{way}_{what}") for what in ("requests", "bytes") for way in _WAYS]
-    found: dict[Quantity, float | None] = {
-        SERVER_CPU: serving,
-        CLIENT_CPU: told.get("client_cpu_seconds"),
-        MONITOR: told.get("monitor_cpu_seconds"),
-        NETWORK: sum(both_ways.values()) / gigabytes if ledger else None,
-        LINK: _per(both_ways.get(evidence.get(f"{BEGIN}link", "")), gigabytes),
-        CPU_PER_GIGABYTE: _per(serving, gigabytes),
-    }
-    if None not in disk:
-        requests, moved = sum(filter(None, disk[:2])), sum(filter(None, disk[2:]))
-        found[REQUESTS] = requests
-        found[DEVICE_BYTES] = moved / (gigabytes * GIB)
-        found[REQUEST_RATE] = _per(requests, told.get("seconds", 0.0))
-    values = {what: found.get(what) for what in METRICS}
+        found |= {"server_cpu_seconds": serving, "cpu_seconds_per_gigabyte": serving / gigabytes}
+    if both_ways:
+        found["network_bytes_per_gigabyte"] = sum(both_ways.values()) / gigabytes
+    if (link := both_ways.get(evidence.get(f"{BEGIN}link", ""))) is not None:
+        found["link_bytes_per_gigabyte"] = link / gigabytes
+    if {*DISK} <= told.keys():
+        requests, bytes_moved = (
+            sum(told[name] for name in DISK if name.endswith(of)) for of in ("requests", "bytes")
+        )
+        found["device_requests"] = requests
+        found["device_bytes_per_byte"] = bytes_moved / (gigabytes * 2**30)
+        if seconds := told.get("seconds"):
+            found["device_requests_per_second"] = requests / seconds
+    values = {what: found.get(what.metric) for what in METRICS}
     return tuple(what.measured(value) for what, value in values.items() if value is not None)
 
 
-_WAYS = ("read", "written")
-
-
-def figures_of(name: str, title: str, rates: Sequence[Quantity]) -> tuple[FigureSpec, ...]:
-    """Figures 2 to 4 of Yildirim et al. 2021, and the benchmark's own `rates`."""
+def figures_of(name: str, title: str) -> tuple[FigureSpec, ...]:
+    """Figures 2 to 4 of Yildirim et al. 2021, and of `RATES`."""
     system = "" if name == PUBLISHED else f", and {title} for their OrangeFS"
     surrogate = f"One host stands for their two nodes{system}."
     return tuple(
         replace(
-            spec,
-            name=f"{name}-{spec.name}",
-            title=f"{title}: {spec.title}",
+            spec, name=f"{name}-{spec.name}", title=f"{title}: {spec.title}",
             caption=f"{spec.caption} {surrogate}",
             stands_for=surrogate if spec.form is Form.INTERFACES else "",
         )
-        for spec in described(__file__, (*rates, *METRICS))["figures"]
-    )
+        for spec in _DESCRIBED["figures"]
+    )  # fmt: skip
 
 
 def interfaces(evidence: Mapping[str, str]) -> dict[str, tuple[float, float]]:
@@ -109,18 +75,13 @@ def interfaces(evidence: Mapping[str, str]) -> dict[str, tuple[float, float]]:
     names = sorted(
         {key.partition(".")[2] for key in told if key.startswith(("received.", "sent."))}
     )
-    return {name: (told.get(f"received.{name}", 0.0), told.get(f"sent.{name}", 0.0))
-            for name in names}  # fmt: skip
+    return {n: (told.get(f"received.{n}", 0.0), told.get(f"sent.{n}", 0.0)) for n in names}
 
 
 def _numbers(evidence: Mapping[str, str]) -> Iterator[tuple[str, float]]:
     for key, text in evidence.items():
         if key.startswith(BEGIN) and text.replace(".", "", 1).isdecimal():
             yield key.removeprefix(BEGIN), float(text)
-
-
-def _per(value: float | None, amount: float) -> float | None:
-    return None if value is None or amount <= 0 else value / amount
 
 
 def part_of(interface: str, link: str) -> str:
