@@ -7,6 +7,7 @@ import claims_data as data
 import pytest
 import yaml
 
+from parity.analysis import decision
 from parity.claims import rules as rule_modules
 from parity.claims.register import declared, load_register
 from parity.claims.rules import rules
@@ -125,6 +126,12 @@ def test_a_margin_and_a_rule_s_version_are_part_of_the_digest(tmp_path: Path, mo
     assert before != digest(1.5)
     monkeypatch.setitem(rules(), "equivalence", replace(rules()["equivalence"], version=99))
     assert before != digest(1)
+
+
+def test_the_analysis_is_part_of_the_digest(tmp_path: Path, monkeypatch) -> None:
+    before = _digest(tmp_path)
+    monkeypatch.setattr(decision, "VERSION", 99)
+    assert before != _digest(tmp_path)
 
 
 def test_every_rule_is_found_and_says_what_it_takes() -> None:

@@ -1,10 +1,10 @@
 """What is concluded about one ratio or difference: decided here, and nowhere else.
 
-One analysis decides, and it was fixed before the data: the typical effect of blocks with its exact
-signed-rank interval, against each of the references (`estimate.Typical`). Runs that lie far off
-stand beside it: how often they come, and, where there are any, the interval of the mean, which has
-to lie within the margin, too, before "the same" is said. Overlap of intervals and the absence of a
-significant difference decide nothing (Altman & Bland, BMJ 1995).
+One analysis decides (`VERSION`): the typical effect of blocks with its exact signed-rank interval,
+against each of the references (`estimate.Typical`). Runs that lie far off stand beside it: how
+often they come, and, where there are any, the interval of the mean, which has to lie within the
+margin, too, before "the same" is said. Overlap of intervals and the absence of a significant
+difference decide nothing (Altman & Bland, BMJ 1995).
 
 Two things are said. The *answer* is a bound, which needs no margin: an end of the interval holds
 whatever anybody wanted to show, before the data or after (the smallest margin that would have
@@ -25,6 +25,9 @@ from parity.analysis import estimate, outcomes
 from parity.analysis.estimate import Effects, Interval
 from parity.analysis.sequential import ONE_LOOK, Levels
 
+# Raised whenever another analysis decides: claims are registered with it. 1 was Student's mean of
+# both natives where they could be pooled, which the signed ranks had to confirm.
+VERSION = 2
 CONTROL_FAILED = "A/A pair not equivalent"
 CONTROL_DIFFERS = "A/A pair differs"
 NO_CONTROL = "no A/A pair"

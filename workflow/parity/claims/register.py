@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 
 import parity.claims
+from parity.analysis import decision
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark, placed_metrics
 from parity.claims.cells import Selection
@@ -108,13 +109,14 @@ class Claim:
     def sha256(self) -> str:
         """SHA-256 over all that decides the verdict: tests, margins, scales, published numbers.
 
-        A rule counts with its version, which changes if what it decides does. Words for
-        people are no part of it.
+        A rule and the analysis count with their versions, which change if what they decide does.
+        Words for people are no part of it.
         """
         tests = self.definition["tests"]
         used = {test["published"] for test in tests if "published" in test}
         decides = {
             **self.definition,
+            "analysis": decision.VERSION,
             "rules": {test["rule"]: rules()[test["rule"]].version for test in tests},
             "published": {
                 key: [self.values[key].value, self.values[key].unit] for key in sorted(used)
