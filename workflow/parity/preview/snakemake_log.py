@@ -6,7 +6,7 @@ names. Of a refusal its message is shown alone, once; of another failure the end
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -71,28 +71,30 @@ class Shown(logging.Handler):
         ended, event = _ended(record), _event(record)
         if ended == _REFUSED:
             return False
-        if event == "job_error" and refusal(_logs(record)) and not _of_cluster(record):
+        facts: Any = record
+        if event == "job_error" and refusal(facts.log) and not getattr(facts, "rule_msg", None):
             return False
         if not self._is_quiet:
             return True
         is_of_itself = record.levelno <= logging.INFO and OF_ITSELF.match(str(record.msg))
         return not (ended or event in OF_JOBS or is_of_itself)
 
-    def _why(self, record: logging.LogRecord) -> str:
+    def _why(self, record: Any) -> str:
         """The refusal of a rule; in quiet runs how another one ended, and the end of its log."""
         if self._is_quiet and (ended := _ended(record)) not in ("", _REFUSED):
             return f"A job {ended}"
         if _event(record) != "job_error":
             return ""
-        logs = _logs(record)
-        texts = [_of_cluster(record)] if self._is_quiet else []
-        if text := refusal(logs):
+        # What the cluster says of a job's end, such as the state that Slurm gives it.
+        texts = [str(getattr(record, "rule_msg", None) or "")] if self._is_quiet else []
+        if text := refusal(record.log):
             texts.append(text)
         elif self._is_quiet:
+            texts = [record.getMessage(), *texts]
             # Last the rule's own, which is the first of them: a cluster's job says much before.
-            last = {log: "\n".join(_text(log).splitlines()[-LAST_LINES:]) for log in logs}
-            ends = [f"{log}\n{last[log]}".rstrip() for log in reversed(logs)]
-            texts = [record.getMessage(), *texts, *ends]
+            for log in reversed(record.log):
+                last = "\n".join(_text(log).splitlines()[-LAST_LINES:])
+                texts.append(f"{log}\n{last}".rstrip())
         return "\n".join(filter(None, texts)) if text or self._is_quiet else ""
 
 
@@ -177,7 +179,7 @@ class BlockLog(logging.Handler):
             self._say("\n".join(folded(one_line(states, self._stopped), "")))
 
 
-def refusal(logs: list[Path]) -> str:
+def refusal(logs: Sequence[str]) -> str:
     """The message for the user with which a rule's own log ends, the first of them; else empty."""
     _, begin, message = f"\n{_text(logs[0]) if logs else ''}".rpartition(f"\n{REFUSAL}")
     is_traceback = "Traceback (most recent call last)" in message
@@ -195,15 +197,5 @@ def _ended(record: logging.LogRecord) -> str:
     return found[1] if found else ""
 
 
-def _logs(record: Any) -> list[Path]:
-    """The logs of the rule that has failed."""
-    return [Path(log) for log in record.log]
-
-
-def _of_cluster(record: Any) -> str:
-    """What the cluster says of a job's end, such as the state that Slurm gives it; else empty."""
-    return str(getattr(record, "rule_msg", None) or "")
-
-
-def _text(log: Path) -> str:
-    return log.read_text("utf-8", "replace") if log.is_file() else ""
+def _text(log: str) -> str:
+    return Path(log).read_text("utf-8", "replace") if Path(log).is_file() else ""

@@ -13,17 +13,9 @@ from parity.benchmarks.description import FigureSpec, Quantity
 from parity.core import wording
 from parity.core.wording import counted, span
 from parity.report import formatting
+from parity.report.figures import page as pages
 from parity.report.figures import style
 from parity.report.figures.compare import symbol
-from parity.report.figures.page import (
-    SYMBOLS,
-    Panel,
-    band_of,
-    blocks_that_count,
-    foot_of,
-    page,
-    planned,
-)
 from parity.report.figures.planes import Lines, Mark
 from parity.report.figures.specs import spelt
 from parity.report.series import curves, published
@@ -38,16 +30,18 @@ DOTTED: dict[str, Any] = {"color": "black", "linestyle": ":", "linewidth": 0.9}
 ACROSS = {3: 15, 4: 28, 5: 10**6}  # how many stand beside each other, up to so many of them
 
 
-def page_of(view: View, spec: FigureSpec, made: Sequence[Panel], left: str, *said: str) -> Figure:
+def page_of(
+    view: View, spec: FigureSpec, made: Sequence[pages.Panel], left: str, *said: str
+) -> Figure:
     """A page of equal panels."""
     across = min(len(made), next(few for few, most in ACROSS.items() if len(made) <= most))
-    foot = foot_of(view, view.shown(spec), *said)
-    return page(spec.title, made, across, foot, left, around=0.45)
+    foot = pages.foot_of(view, view.shown(spec), *said)
+    return pages.page(spec.title, made, across, foot, left, around=0.45)
 
 
 def _counted(view: View, spec: FigureSpec, blocks: Sequence[int], marks: str,
              margin: float | None) -> str:  # fmt: skip
-    said = [f"n = {span(blocks or [0])} blocks of {planned(view, view.shown(spec))}", marks]
+    said = [f"n = {span(blocks or [0])} blocks of {pages.planned(view, view.shown(spec))}", marks]
     return "     ".join([*said, *([f"band: margin {wording.margin(margin)}"] if margin else [])])
 
 
@@ -83,7 +77,7 @@ def along(view: View, spec: FigureSpec) -> Figure:
                  {**DOTTED, "linewidth": 0.7, "marker": mark, "markersize": 5, "zorder": 4}, label)
             for mark, (label, bars) in zip(itertools.cycle(OF_OTHERS), theirs.items(), strict=False)
         ]  # fmt: skip
-        scale: dict[str, Any] = {"yscale": "log", "neutral": 1.0, "band": band_of(margin)}
+        scale: dict[str, Any] = {"yscale": "log", "neutral": 1.0, "band": pages.band_of(margin)}
         if spec.scatter:
             highest = np.nan_to_num(table[["y", "high"]]).max(initial=1.0)
             scale = {"ylim": (0, 1.05 * highest)}
@@ -123,7 +117,7 @@ def sizes(view: View, spec: FigureSpec) -> Figure:
         table = table.rename(columns={"size": "x"})
         made.append(Lines(
             formatting.case_levels(view.plan, case), table, looks, _titled(view, looks), shade=0.15,
-            xlabel="size of a message", xscale="log", yscale="log", band=band_of(margin),
+            xlabel="size of a message", xscale="log", yscale="log", band=pages.band_of(margin),
             ticks={size: word for size, word in SIZES.items() if size <= table["x"].max()},
             neutral=1.0 if spec.relative else None,
         ))  # fmt: skip
@@ -192,7 +186,7 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     cases = [case for of in placed for case in of.cases.values()]
     compared = [row for case in cases for row in view.comparisons(case, shown.metric).values()]
     margin = next((float(row.margin) for row in compared if row.kind == "ratio"), None)
-    band = tuple(100 * edge for edge in band_of(margin))
+    band = tuple(100 * edge for edge in pages.band_of(margin))
     pair = [[curve(view, of, shown, arm) for of in placed] for arm in view.plan.aa_pair]
     noise = [pd.concat(both).groupby("x")[["low", "high"]].agg({"low": "min", "high": "max"})
              for both in zip(*pair, strict=True)]  # fmt: skip
@@ -203,7 +197,7 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     common: dict[str, Any] = {"xscale": "log", "band": band, "neutral": 100.0,
                               "ylim": (low - air, high + air)}  # fmt: skip
     xlims = [(min(of.cases) / 1.6, max(of.cases) * 1.6) for of in placed]
-    made: list[Panel] = [
+    made: list[pages.Panel] = [
         Lines(of.title, pd.concat([own[number][["arm", "x", "y"]] for own in curves.values()]),
               looks, _titled(view, curves), ticks=dict.fromkeys(map(float, of.cases), ""),
               xlim=xlims[number], ylabel="medians", rows=7, **common)
@@ -224,16 +218,16 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
         ))  # fmt: skip
     native, double = (formatting.arm_title(view.plan, arm) for arm in view.plan.aa_pair)
     grey = f"grey: margin {wording.margin(margin)}     " if margin else ""
-    foot = foot_of(
+    foot = pages.foot_of(
         view, cases,
         f"{shown.label} in % of the median of {native} at the same case; above 100 is faster",
-        SYMBOLS,
-        f"{blocks_that_count(view, cases)}: {span({*every['n']} - {0} or {0})}     "
+        pages.SYMBOLS,
+        f"{pages.blocks_that_count(view, cases)}: {span({*every['n']} - {0} or {0})}     "
         "below each point: cost ratio and its 95 % interval",
         f"shade: smallest to largest block     {grey}"
         f"dotted: smallest and largest of {native} and {double}",
     )  # fmt: skip
-    return page(spec.title, made, len(placed), foot, around=0.42)
+    return pages.page(spec.title, made, len(placed), foot, around=0.42)
 
 
 def series(view: View, spec: FigureSpec) -> list[Series]:

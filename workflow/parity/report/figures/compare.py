@@ -15,16 +15,8 @@ from parity.core import wording
 from parity.core.wording import span
 from parity.plan.plan import Plan
 from parity.report import formatting
+from parity.report.figures import page as pages
 from parity.report.figures import style
-from parity.report.figures.page import (
-    PAGE,
-    SYMBOLS,
-    Panel,
-    band_of,
-    blocks_that_count,
-    foot_of,
-    page,
-)
 from parity.report.figures.rows import NUMBERS, WORDS, Forest, Values, limits
 from parity.report.figures.specs import FEW, quantity
 from parity.report.view import View
@@ -83,7 +75,7 @@ def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: s
     if is_ratio and first is not None:
         label = f"cost relative to {against or formatting.reference_title(plan)}"
         label += f"\n(ratio; band: margin {wording.margin(first.margin)})"
-        facts, what = {"label": label, "band": band_of(first.margin)}, "ratio [95 % interval]"
+        facts, what = {"label": label, "band": pages.band_of(first.margin)}, "ratio [95 % interval]"
     if compared is None:
         pairs = view.analysis.pairs
         mine = pairs[(pairs["case"] == case) & (pairs["metric"] == shown.metric)]
@@ -121,7 +113,7 @@ def _is_in_rows(view: View, spec: FigureSpec) -> bool:
     shown = columns(view, spec)
     both = len(spec.quantities) > 1 and len({case for case, _ in shown}) > 1
     height = len(shown) * (IN_ROW + style.ROW * len(view.arms_of(view.shown(spec))))
-    return len(shown) == 1 or ((spec.in_rows or both) and height + 0.9 <= PAGE)
+    return len(shown) == 1 or ((spec.in_rows or both) and height + 0.9 <= pages.PAGE)
 
 
 def has_ratios_alone(view: View, spec: FigureSpec) -> bool:
@@ -148,13 +140,13 @@ def panels(view: View, spec: FigureSpec) -> Figure:
             right = replace(right, scale="symlog")
         rights.append(right)
     alike = _on_common_axes(rights, shown)
-    ordered: list[Panel] = [*lefts, *alike]
+    ordered: list[pages.Panel] = [*lefts, *alike]
     if in_rows:
         ordered = [panel for pair in zip(lefts, alike, strict=True) for panel in pair]
     cases = [case for case, _ in shown]
-    symbols = SYMBOLS if any(right.scale == "log" for right in rights) else ""
-    foot = foot_of(view, cases, symbols, blocks_that_count(view, cases))
-    return page(spec.title, ordered, 2 if in_rows else len(shown), foot, around=IN_ROW)
+    symbols = pages.SYMBOLS if any(right.scale == "log" for right in rights) else ""
+    foot = pages.foot_of(view, cases, symbols, pages.blocks_that_count(view, cases))
+    return pages.page(spec.title, ordered, 2 if in_rows else len(shown), foot, around=IN_ROW)
 
 
 def _on_common_axes(made: Sequence[Forest], shown: Columns) -> list[Forest]:
@@ -182,8 +174,8 @@ def together(view: View, spec: FigureSpec) -> Figure:
         head += f"n = {span(counts)}   [95 %]" if counts else ""
         notes.append((head, {r.arm: formatting.estimate(r) for r in compared if r.blocks}))
     panel = replace(made[0], table=pd.concat([each.table for each in made]), notes=notes)
-    lines = foot_of(view, cases, "dots: blocks", blocks_that_count(view, cases))
-    return page(spec.title, [panel], foot=lines, around=0.95)
+    lines = pages.foot_of(view, cases, "dots: blocks", pages.blocks_that_count(view, cases))
+    return pages.page(spec.title, [panel], foot=lines, around=0.95)
 
 
 def crossed(view: View, spec: FigureSpec) -> Figure:
@@ -218,7 +210,9 @@ def crossed(view: View, spec: FigureSpec) -> Figure:
         ))  # fmt: skip
     band = f"band: margin {wording.margin(first.margin)}"
     key = f"cost ratios, above 1 costs more; {band}; dotted: {spec.source}; n: blocks"
-    return page(spec.title, made, 2, foot_of(view, cases, key, SYMBOLS), around=AROUND)
+    return pages.page(
+        spec.title, made, 2, pages.foot_of(view, cases, key, pages.SYMBOLS), around=AROUND
+    )
 
 
 def of_ladder(view: View, spec: FigureSpec) -> Figure:
@@ -228,7 +222,7 @@ def of_ladder(view: View, spec: FigureSpec) -> Figure:
     arms = [arm for arm in ordered if arm != view.plan.reference]
     rungs = [arms.index(arm) for arm in conclusions.rungs(view.plan, arms)]
     look: dict[str, Any] = {"groups": sorted({min(rungs), max(rungs) + 1})}
-    made: list[Panel] = []
+    made: list[pages.Panel] = []
     for case in cases:
         title = formatting.case_levels(view.plan, case) if len(cases) > 1 else ""
         made.append(forest(view, case, shown, arms, title, published=spec.published, **look))
@@ -236,8 +230,10 @@ def of_ladder(view: View, spec: FigureSpec) -> Figure:
         title = "runtimes: over the last step"
         made.append(forest(view, case, shown, arms, title, steps, "the step before", **look))
     low, high = (wording.percent(ratio - 1) for ratio in spec.published)
-    tint = f"{blocks_that_count(view, cases)}     tinted: {low} to {high}, {spec.source}"
-    return page(spec.title, made, 2, foot_of(view, cases, tint, SYMBOLS), around=IN_ROW)
+    tint = f"{pages.blocks_that_count(view, cases)}     tinted: {low} to {high}, {spec.source}"
+    return pages.page(
+        spec.title, made, 2, pages.foot_of(view, cases, tint, pages.SYMBOLS), around=IN_ROW
+    )
 
 
 def overview(view: View) -> Figure | None:
@@ -254,16 +250,16 @@ def forests(view: View, shown: Columns, head: str = "") -> Figure:
     """The comparisons of these cases and quantities, without numbers where a page has no room."""
     held = {arm for case, each in shown for arm in view.comparisons(case, each.metric)}
     arms = sorted((a for a in view.arms if a in held), key=lambda arm: arm != view.plan.double)
-    wide = -(-len(shown) // 2) * (AROUND + style.ROW * len(arms)) + 0.8 <= PAGE
+    wide = -(-len(shown) // 2) * (AROUND + style.ROW * len(arms)) + 0.8 <= pages.PAGE
     titles, shared = titles_of(view, shown, wide)
     made = [forest(view, case, each, arms, title, numbers=wide, label="")
             for (case, each), title in zip(shown, titles, strict=True)]  # fmt: skip
     key = f"{shared}; " if shared else ""
     key += f"cost ratio to {formatting.reference_title(view.plan)}, above 1 costs more; "
     key += "band: margin; n: blocks"
-    foot = foot_of(view, [case for case, _ in shown], key, SYMBOLS)
+    foot = pages.foot_of(view, [case for case, _ in shown], key, pages.SYMBOLS)
     across = 2 if wide else 4
-    return page(head, _on_common_axes(made, shown), across, foot, around=AROUND)
+    return pages.page(head, _on_common_axes(made, shown), across, foot, around=AROUND)
 
 
 def titles_of(view: View, shown: Columns, wide: bool) -> tuple[list[str], str]:

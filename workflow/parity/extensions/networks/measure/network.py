@@ -16,14 +16,7 @@ from pathlib import Path
 
 from parity.core.commands import output_of
 from parity.core.errors import UserError
-from parity.extensions.network_namespace import (
-    Namespace,
-    batch,
-    end_left_networks,
-    held_namespace,
-    told,
-    without_ipv6,
-)
+from parity.extensions import network_namespace as spaces
 from parity.extensions.networks.benchmarks.network import ERA_OF_RUIZ, Knobs
 from parity.extensions.networks.runtimes.networked import Network, Networked
 from parity.measure.attempt import NotStarted, Order
@@ -51,7 +44,7 @@ _REACH_SECONDS = 5.0
 class Link:
     """A place's namespace, the name of the hub's end of its link, and its address."""
 
-    namespace: Namespace
+    namespace: spaces.Namespace
     port: str
     address: str
 
@@ -73,7 +66,7 @@ def features(kind: Network) -> dict[str, str]:
 
 
 def proof(
-    hub: Namespace, links: Sequence[Link], kind: Network, knobs: Knobs
+    hub: spaces.Namespace, links: Sequence[Link], kind: Network, knobs: Knobs
 ) -> tuple[dict[str, str], list[str]]:
     """What the first place reads of its network, and where any link is not as asked.
 
@@ -103,10 +96,10 @@ def expected_inside(address: str, kind: Network, knobs: Knobs) -> dict[str, str]
 
 def read_inside(names: Mapping[str, str]) -> dict[str, str]:
     """What the place that we are in says."""
-    shown = {each["ifname"]: each for each in told("ip", "-json", "address")}
+    shown = {each["ifname"]: each for each in spaces.told("ip", "-json", "address")}
     own = shown.get("eth0", {})
     addresses = [f"{each['local']}/{each['prefixlen']}" for each in own.get("addr_info", ())]
-    routes = told("ip", "-json", "route")
+    routes = spaces.told("ip", "-json", "route")
     waits = [str(metric["rto_min"]) for each in routes for metric in each.get("metrics", ())]
     link = {"interfaces": " ".join(sorted(shown)), "address": " ".join(addresses)}
     link |= {"mtu": str(own.get("mtu", "")), "rto_min_ms": " ".join(waits)}
@@ -117,7 +110,7 @@ def read_inside(names: Mapping[str, str]) -> dict[str, str]:
 
 def read_port(port: str) -> dict[str, str]:
     """What the hub says of its end of a link."""
-    queues = told("tc", "-json", "qdisc", "show", "dev", port)
+    queues = spaces.told("tc", "-json", "qdisc", "show", "dev", port)
     return _features_of(port) | {
         "rate": " ".join(str(q["options"]["rate"]) for q in queues if q["kind"] == "tbf"),
         "queue": " ".join(str(q["options"]["limit"]) for q in queues if q["kind"] == "pfifo"),
@@ -139,7 +132,7 @@ def differences(where: str, expected: Mapping[str, str], seen: Mapping[str, str]
     ]
 
 
-def unreached(hub: Namespace, links: Sequence[Link]) -> list[str]:
+def unreached(hub: spaces.Namespace, links: Sequence[Link]) -> list[str]:
     """Which places cannot be reached from the one before them, or from the hub."""
     problems = []
     for link, before in zip(links, (*links[-1:], *links[:-1]), strict=True):
@@ -151,7 +144,7 @@ def unreached(hub: Namespace, links: Sequence[Link]) -> list[str]:
     return problems
 
 
-def _talk(origin: Namespace, link: Link) -> None:
+def _talk(origin: spaces.Namespace, link: Link) -> None:
     """Send a byte over TCP from one place to another; raises OSError."""
     with ExitStack() as opened:
         listening = link.namespace.inside(lambda: socket.create_server((link.address, 0)))
@@ -197,7 +190,7 @@ def read_counter(text: str, protocol: str, name: str) -> int:
 def dropped() -> int:
     """Packets that the queues of all links dropped so far; to be asked in the hub."""
     # What an inner queue drops is counted by the outer one, too.
-    queues = told("tc", "-json", "-statistics", "qdisc", "show")
+    queues = spaces.told("tc", "-json", "-statistics", "qdisc", "show")
     return sum(each["drops"] for each in queues if each.get("root"))
 
 
@@ -261,7 +254,7 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
     kind, knobs = order.arm.network, Knobs.of(order.case.parameters)
     with ExitStack() as held:
         try:
-            hub, *others = [held_namespace(held) for _ in range(1 + count)]
+            hub, *others = [spaces.held_namespace(held) for _ in range(1 + count)]
             links = [Link(own, f"port{n}", f"{_PREFIX}.{1 + n}") for n, own in enumerate(others)]
             _make(hub, links, kind, knobs)
             facts, problems = proof(hub, links, kind, knobs)
@@ -284,7 +277,7 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
         state.gate = Gate("network", not problems, "; ".join(problems))
 
 
-def _make(hub: Namespace, links: list[Link], kind: Network, knobs: Knobs) -> None:
+def _make(hub: spaces.Namespace, links: list[Link], kind: Network, knobs: Knobs) -> None:
     """Interfaces, addresses, and what is asked of TCP and of queues; raises as their makers do."""
     if kind.kind != "veth" and knobs.rate_mbit:
         raise UserError(f"a rate needs veth pairs, and {kind.kind} has none")
@@ -293,8 +286,8 @@ def _make(hub: Namespace, links: list[Link], kind: Network, knobs: Knobs) -> Non
     if knobs.queue_packets != Knobs.queue_packets and not knobs.rate_mbit:
         raise UserError("a queue without a rate (rate_mbit) holds nothing")
     for each in (hub, *(link.namespace for link in links)):
-        each.inside(partial(without_ipv6, "all", "default"))
-    hub.inside(lambda: batch(hub_commands(kind, links)))
+        each.inside(partial(spaces.without_ipv6, "all", "default"))
+    hub.inside(lambda: spaces.batch(hub_commands(kind, links)))
     for link in links:
         link.namespace.inside(partial(_set_place, link, kind, knobs))
     hub.inside(lambda: _set_hub(links, kind, knobs))
@@ -327,7 +320,7 @@ def _set_place(link: Link, kind: Network, knobs: Knobs) -> None:
             raise UserError(f"this kernel refuses {name}={value}: {error.strerror}") from error
     subnet = f"{_PREFIX}.0/24 dev eth0 proto kernel scope link src {link.address}"
     waits = f"route replace {subnet} rto_min {knobs.rto_min_ms}ms"
-    batch([f"address add {link.address}/24 dev eth0", "link set eth0 up", waits])
+    spaces.batch([f"address add {link.address}/24 dev eth0", "link set eth0 up", waits])
     # Those of macvlan are its parent's, and fixed.
     if kind.kind == "veth":
         _set_offloads("eth0", kind)
@@ -351,7 +344,7 @@ def _set_hub(links: list[Link], kind: Network, knobs: Knobs) -> None:
         output_of([*at, "parent", "1:1", "pfifo", "limit", f"{knobs.queue_packets}"])
 
 
-def _counters(hub: Namespace, links: list[Link]) -> Counter[str]:
+def _counters(hub: spaces.Namespace, links: list[Link]) -> Counter[str]:
     """What the kernel counted so far in all places, and dropped at the hub."""
     total = Counter({"queue_drops": hub.inside(dropped)})
     for link in links:
@@ -359,4 +352,4 @@ def _counters(hub: Namespace, links: list[Link]) -> Counter[str]:
     return total
 
 
-SWEEP = end_left_networks
+SWEEP = spaces.end_left_networks

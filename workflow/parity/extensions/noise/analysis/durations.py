@@ -131,9 +131,17 @@ def quantiles(
         place_of: the column of `often` of each window of any arm, so that arms are drawn alike.
         often: as of `resampled`.
     """
-    lengths = np.sort(joined(windows))
-    rows = [_row(share, lengths, windows) for share in SHARES]
-    if not len(lengths):
+    lengths, rows = np.sort(joined(windows)), list[dict[str, Any]]()
+    number, looked = len(lengths), sum(window.duration for window in windows) / 1e9
+    for share in SHARES:
+        low, high = ranks_of_interval(number, share) if number else (None, None)
+        at = math.ceil(share * number - 1e-6) if number else None
+        values = {
+            name: None if rank is None else float(lengths[rank - 1]) / 1e9
+            for name, rank in (("value", at), ("low", low), ("high", high))
+        }
+        rows.append({"share": share, "events": number, "seconds": looked, **values})
+    if not number:
         return Quantiles(tuple(rows), np.full((len(often), len(SHARES)), math.nan))
     from_top = np.unique(np.geomspace(1, len(lengths), _GROUPS).astype(np.int64))
     edges = np.unique(lengths[-from_top])
@@ -148,22 +156,6 @@ def quantiles(
     found = edges[np.minimum(places, len(edges) - 1)].astype(np.float64)
     found[below[:, -1] == 0] = math.nan
     return Quantiles(tuple(rows), found)
-
-
-def _row(share: float, lengths: NDArray[np.int64], windows: Sequence[Window]) -> dict[str, Any]:
-    """A quantile of sorted lengths with its interval; null where there are too few."""
-    number = len(lengths)
-    low, high = ranks_of_interval(number, share) if number else (None, None)
-    at = math.ceil(share * number - 1e-6) if number else None
-    return {
-        "share": share,
-        "events": number,
-        "seconds": sum(window.duration for window in windows) / 1e9,
-        **{
-            name: None if rank is None else float(lengths[rank - 1]) / 1e9
-            for name, rank in (("value", at), ("low", low), ("high", high))
-        },
-    }
 
 
 PERIOD_SECONDS = 900.0
@@ -246,15 +238,10 @@ def return_level(windows: Sequence[Window]) -> dict[str, Any]:
     """A row of the table of return levels, without case and arm; null where events are too few."""
     names = ("threshold", "shape", "scale", "level", "fit")
     ends = ("shape_low", "shape_high", "low", "high")
-    row: dict[str, Any] = dict.fromkeys((*names, *ends)) | {
-        "exceedances": 0,
-        "period_seconds": PERIOD_SECONDS,
-        "longest": max(
-            (int(w.lengths.max()) / 1e9 for w in windows if len(w.lengths)), default=None
-        ),
-    }
-    found = peaks(windows)
-    if found is None:
+    longest = max((int(w.lengths.max()) / 1e9 for w in windows if len(w.lengths)), default=None)
+    row: dict[str, Any] = dict.fromkeys((*names, *ends)) | {"exceedances": 0, "longest": longest}
+    row["period_seconds"] = PERIOD_SECONDS
+    if (found := peaks(windows)) is None:
         return row
     once, often = np.ones((1, len(windows))), resampled(len(windows))
     tail, again = fitted(found.above, once), fitted(found.above, often)
@@ -298,11 +285,9 @@ def fitted(above: Sequence[NDArray[np.float64]], often: NDArray[np.float64]) -> 
     with np.errstate(invalid="ignore"):
         shift = np.nan_to_num((left - right) / (2 * (left - 2 * top + right)), posinf=0, neginf=0)
     shift = np.clip(shift, -1, 1)
-    there, beside = best, best + np.where(shift < 0, -1, 1)
-    part = np.abs(shift)
-    shape = (1 - part) * shapes[rows, there] + part * shapes[rows, beside]
-    ratio = (1 - part) * ratios[there] + part * ratios[beside]
-    return Tail(shape, shape / ratio)
+    part, beside = np.abs(shift), best + np.where(shift < 0, -1, 1)
+    shape = (1 - part) * shapes[rows, best] + part * shapes[rows, beside]
+    return Tail(shape, shape / ((1 - part) * ratios[best] + part * ratios[beside]))
 
 
 def _p_of_fit(above: NDArray[np.float64], tail: Tail) -> float:

@@ -1,6 +1,6 @@
 """The tables of noise of one dataset, from its plan, the numbers that count, and its events."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from parity.analysis import tables
 from parity.analysis.methods import resampled
 from parity.extensions.noise.analysis import durations, replay
 from parity.extensions.noise.analysis.durations import Key, Window, parts_of
-from parity.plan.plan import PLAN, Plan, read_plan
+from parity.plan.plan import PLAN, read_plan
 from parity.records import events, schema
 from parity.records.events import LOOKED, PERIOD, QUOTA
 
@@ -78,14 +78,39 @@ def shown(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
     hz = ticks.pop() if len(ticks) == 1 else None
     made: dict[str, list[dict[str, Any]]] = {name: [] for name in SHOWN}
     for case in _recorded(dataset, recorded):
-        _add(plan, case, hz, made)
+        keys, found = case.keys(), dict[str, durations.Quantiles]()
+        place_of, often = {key: place for place, key in enumerate(keys)}, resampled(len(keys))
+        # The events of one arm are in memory at a time.
+        for arm in (arm for arm in plan.arms if case.blocks(arm)):
+            names = {"case": case.case, "arm": arm}
+            windows = [each for block in case.blocks(arm) for each in case.windows(arm, block)]
+            found[arm] = durations.quantiles(windows, place_of, often)
+            made["return_levels"].append(names | durations.return_level(windows))
+            if limit := _limit(case, arm):
+                made["quota_law"].append(names | durations.quota_law(windows, *limit, hz))
+            for step in replay.STEPS:
+                delays = replay.delays(windows, step)
+                made["replay"] += [names | row for row in replay.replay(windows, delays)]
+        for arm, of_arm in found.items():
+            reference = None if arm == plan.reference else found.get(plan.reference)
+            rows = of_arm.beside(reference, len(keys))
+            made["quantiles"] += [{"case": case.case, "arm": arm} | row for row in rows]
     return {name: tables.frame(SHOWN[name], rows) for name, rows in made.items()}
 
 
 def of_runs(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
     """What the events of each run give as its values, which claims compare; as `shown`."""
-    arms = read_plan(dataset / PLAN).arms
-    made = [row for case in _recorded(dataset, recorded) for row in _of_runs(case, arms)]
+    arms, made = read_plan(dataset / PLAN).arms, list[dict[str, Any]]()
+    for case in _recorded(dataset, recorded):
+        for arm in (arm for arm in arms if case.blocks(arm)):
+            runs = {block: case.windows(arm, block) for block in case.blocks(arm)}
+            for block, run in runs.items():
+                rate, level = durations.millisecond_rate(run), durations.level_of(run)
+                made.append(case.value(case.case, arm, block, MILLISECOND, rate))
+                if level is not None:
+                    made.append(case.value(case.case, arm, block, RETURN_LEVEL, level))
+            for step in replay.STEPS:
+                made += _replayed_runs(case, arm, runs, step)
     return {"event_values": tables.frame(VALUES["event_values"], made)}
 
 
@@ -106,41 +131,6 @@ def _recorded(dataset: Path, folder: Path) -> Iterator[_Recorded]:
             facts.setdefault((arm, block), {})[metric] = value
             runs[arm, block] = run
         yield _Recorded(str(case), facts, runs, folder)
-
-
-def _of_runs(case: _Recorded, arms: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The rows of a case in `event_values`; the events of one arm are in memory at a time."""
-    for arm in (arm for arm in arms if case.blocks(arm)):
-        runs = {block: case.windows(arm, block) for block in case.blocks(arm)}
-        for block, run in runs.items():
-            rate = durations.millisecond_rate(run)
-            yield case.value(case.case, arm, block, MILLISECOND, rate)
-            if (level := durations.level_of(run)) is not None:
-                yield case.value(case.case, arm, block, RETURN_LEVEL, level)
-        for step in replay.STEPS:
-            yield from _replayed_runs(case, arm, runs, step)
-
-
-def _add(plan: Plan, case: _Recorded, hz: float | None, made: Mapping[str, list[Any]]) -> None:
-    """Add the rows of a case; the events of one arm are in memory at a time."""
-    keys = case.keys()
-    place_of, often = {key: place for place, key in enumerate(keys)}, resampled(len(keys))
-    found: dict[str, durations.Quantiles] = {}
-    for arm in (arm for arm in plan.arms if case.blocks(arm)):
-        names = {"case": case.case, "arm": arm}
-        windows = [window for block in case.blocks(arm) for window in case.windows(arm, block)]
-        found[arm] = durations.quantiles(windows, place_of, often)
-        made["return_levels"].append(names | durations.return_level(windows))
-        if limit := _limit(case, arm):
-            made["quota_law"].append(names | durations.quota_law(windows, *limit, hz))
-        for step in replay.STEPS:
-            delays = replay.delays(windows, step)
-            made["replay"] += [names | row for row in replay.replay(windows, delays)]
-    reference = found.get(plan.reference)
-    for arm, of_arm in found.items():
-        beside = None if arm == plan.reference else reference
-        rows = of_arm.beside(beside, len(keys))
-        made["quantiles"] += [{"case": case.case, "arm": arm} | row for row in rows]
 
 
 def _limit(case: _Recorded, arm: str) -> tuple[int, int] | None:

@@ -18,20 +18,13 @@ from parity.analysis.outcomes import NOT_TESTED
 from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark
 from parity.claims.cells import JudgingData
+from parity.extensions.noise.analysis import study
 from parity.extensions.noise.analysis.replay import STEPS
-from parity.extensions.noise.analysis.study import (
-    MILLISECOND,
-    RANKS_OF_RUNS,
-    RETURN_LEVEL,
-    SLOWDOWN,
-    VALUES,
-    replay_case,
-)
 from parity.plan.plan import Case, Plan
 from parity.records import schema
 
 SHORT = "its runs are too short to say anything of so many ranks"
-_RANKS = {"enum": list(RANKS_OF_RUNS)}
+_RANKS = {"enum": list(study.RANKS_OF_RUNS)}
 _STEPS = {"enum": list(STEPS)}
 
 
@@ -41,7 +34,8 @@ def with_replays(known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
     for name, benchmark in known.items():
         if benchmark.has_events:
             *own, slowdown = (
-                Quantity(metric, metric, u) for metric, u in (RETURN_LEVEL, MILLISECOND, SLOWDOWN)
+                Quantity(metric, metric, u)
+                for metric, u in (study.RETURN_LEVEL, study.MILLISECOND, study.SLOWDOWN)
             )
             made[name] = _like(benchmark, metrics=(*benchmark.metrics, *own))
             parameters = {**benchmark.parameters, "ranks": _RANKS, "step_seconds": _STEPS}
@@ -57,7 +51,7 @@ def _like(benchmark: Benchmark, **changed: Any) -> Any:
 def extended(data: JudgingData, folder: Path) -> JudgingData:
     """The dataset of a folder with what its analysis says of events (`event_values`)."""
     path = folder / "analysis/event_values.parquet"
-    return with_events(data, schema.read(VALUES["event_values"], path).to_pandas())
+    return with_events(data, schema.read(study.VALUES["event_values"], path).to_pandas())
 
 
 def with_events(data: JudgingData, values: pd.DataFrame) -> JudgingData:
@@ -90,9 +84,9 @@ def with_events(data: JudgingData, values: pd.DataFrame) -> JudgingData:
 def _cases(plan: Plan) -> dict[str, tuple[str, Case]]:
     """Every simulation that could be of the plan's cases, with the case that it is of."""
     made = {}
-    for case, ranks, step in product(plan.cases, RANKS_OF_RUNS, STEPS):
+    for case, ranks, step in product(plan.cases, study.RANKS_OF_RUNS, STEPS):
         name, parameters = (
-            replay_case(case.name, ranks, step),
+            study.replay_case(case.name, ranks, step),
             {"ranks": ranks, "step_seconds": step},
         )
         made[name] = case.name, changed(

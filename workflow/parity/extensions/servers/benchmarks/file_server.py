@@ -14,21 +14,13 @@ from parity.benchmarks.description import FigureSpec, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, require_equal, stated_once
 from parity.core.commands import Availability
-from parity.extensions.servers.benchmarks import usage
-from parity.extensions.servers.benchmarks.service import (
-    BESIDE,
-    SIDES,
-    Served,
-    Service,
-    cannot_serve,
-    client_cpus,
-)
+from parity.extensions.servers.benchmarks import service, usage
 
 FIO = "/usr/bin/fio"
 MOUNT_POINT = "mounted"
 # Where a server's data lie: below its own folder, which every container shows, or in the image's
 # own tree, where a container has it in its writable layer. Natively both are its own folder.
-DATA_FOLDERS = {"bind": BESIDE, "image": "/var/tmp/parity-data"}
+DATA_FOLDERS = {"bind": service.BESIDE, "image": "/var/tmp/parity-data"}
 GIGABYTES = ("0.0625", "0.25", "1", "8")
 _MIB = 2**20
 # A file system needs some room of its own beside the files.
@@ -49,9 +41,12 @@ class FileServer(Benchmark):
 
     packages: ClassVar[tuple[str, ...]] = ("fio",)
     binaries: tuple[str, ...] = (FIO,)
-    factors: ClassVar[Mapping[str, tuple[str, ...]]] = {"inside": SIDES, "gigabytes": GIGABYTES}
+    factors: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "inside": service.SIDES,
+        "gigabytes": GIGABYTES,
+    }
     spelt: ClassVar[Mapping[str, str]] = {
-        **{side: f"{side} in the arm" for side in SIDES},
+        **{side: f"{side} in the arm" for side in service.SIDES},
         **{size: f"{size} GiB" for size in GIGABYTES},
     }
     # The words of the client's mount command.
@@ -66,13 +61,13 @@ class FileServer(Benchmark):
 
     def probe(self) -> Availability:
         """Whether its programs are here, and a file system in user space can be mounted."""
-        return cannot_serve() or super().probe()
+        return service.cannot_serve() or super().probe()
 
-    def server(self, number: int, data: str, parameters: Mapping[str, Any]) -> Service:
+    def server(self, number: int, data: str, parameters: Mapping[str, Any]) -> service.Service:
         """One of them, the first of which is number 1; `data` is the folder of its data."""
         raise NotImplementedError
 
-    def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
+    def services(self, parameters: Mapping[str, Any]) -> tuple[service.Service, ...]:
         """A server on each address; none of a file system that has none."""
         numbers = range(1, 1 + parameters.get("servers", 0))
         return tuple(self.server(n, DATA_FOLDERS[parameters["data"]], parameters) for n in numbers)
@@ -85,14 +80,14 @@ class FileServer(Benchmark):
     def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
         """Any program with the servers beside it, and their file system at `MOUNT_POINT`."""
         place, monitor_hz = MOUNT_POINT if self.mount else "", parameters.get("monitor_hz", 0.0)
-        served = Served(self.services(parameters), self.mount, (), place, monitor_hz)
+        served = service.Served(self.services(parameters), self.mount, (), place, monitor_hz)
         return replace(program, beside=served)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The three starts of fio, on the client's part of the node."""
         write, read, check = fio_lines(parameters, MOUNT_POINT if self.mount else ".")
         room = size_of(parameters) + _ROOM
-        program = Program(write, client_cpus(node.cpus), then=(read,), check=check)
+        program = Program(write, service.client_cpus(node.cpus), then=(read,), check=check)
         return self.served(replace(program, drop_caches=True, least_free_bytes=room), parameters)
 
     def read(self, outputs: Outputs) -> Parsed:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 
+from parity.benchmarks.moved import DISK
 from parity.extensions.servers.benchmarks.service import HOST_ADDRESS, Served
 from parity.extensions.servers.benchmarks.usage import BEGIN
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
@@ -104,8 +105,11 @@ def reading(parts: Mapping[str, str], *, synced: bool = True) -> Reading:
     """
     if synced:
         os.sync()
-    counts = _disks() | _interfaces() | pressure(PRESSURE)
-    return Reading(time.monotonic(), _cpu_seconds(parts), counts)
+    # Of our own network namespace, which is the host's.
+    of = psutil.net_io_counters(pernic=True, nowrap=False)
+    moved = {f"received.{name}": each.bytes_recv for name, each in of.items()}
+    moved |= {f"sent.{name}": each.bytes_sent for name, each in of.items()}
+    return Reading(time.monotonic(), _cpu_seconds(parts), _disks() | moved | pressure(PRESSURE))
 
 
 def evidence(before: Reading, after: Reading) -> dict[str, str]:
@@ -146,22 +150,11 @@ def _disks() -> dict[str, int]:
     """Requests and bytes of all disks of the node: of those with a device, no loop and no RAM."""
     counters = psutil.disk_io_counters(perdisk=True, nowrap=False) or {}
     own = [of for name, of in counters.items() if (_BLOCK_DEVICES / name / "device").exists()]
-    if not own:
-        return {}
-    return {
-        "disk_read_requests": sum(each.read_count for each in own),
-        "disk_written_requests": sum(each.write_count for each in own),
-        "disk_read_bytes": sum(each.read_bytes for each in own),
-        "disk_written_bytes": sum(each.write_bytes for each in own),
+    facts = ("read_count", "write_count", "read_bytes", "write_bytes")
+    sums = {
+        name: sum(getattr(of, fact) for of in own) for name, fact in zip(DISK, facts, strict=True)
     }
-
-
-def _interfaces() -> dict[str, int]:
-    """Bytes by direction and interface of our own network namespace, which is the host's."""
-    counters = psutil.net_io_counters(pernic=True, nowrap=False)
-    return {f"received.{name}": each.bytes_recv for name, each in counters.items()} | {
-        f"sent.{name}": each.bytes_sent for name, each in counters.items()
-    }
+    return sums if own else {}
 
 
 def pressure(folder: Path) -> dict[str, int]:
