@@ -247,8 +247,7 @@ class Series:
     def complete(self, control: bool = False) -> pd.DataFrame:
         """Logs of the cost ratio of blocks with every level: a row per block, a column per level.
 
-        Args:
-            control: of the A/A pair instead of the arm.
+        `control`: of the A/A pair instead of the arm.
         """
         columns = [
             pd.Series(cell.numbered(cell.evidence(control=control).by_block), dtype=float)
@@ -279,8 +278,7 @@ def alike(cells: Iterable[Cell], along: str, grows: str = "") -> list[list[Cell]
 
     Along nodes, ranks may grow with them.
 
-    Args:
-        grows: a parameter that need only be in proportion.
+    `grows`: a parameter that need only be in proportion.
     """
     grouped: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:
@@ -334,9 +332,8 @@ def resolve(
 ) -> Scope:
     """The comparisons of a selection, or why they are not there.
 
-    Args:
-        against: the arm to compare with where the selection names none; empty for the
-            plan's reference.
+    `against`: the arm to compare with where the selection names none; empty for the plan's
+    reference.
     """
     plan, bases = data.plan, chosen.against or (against or data.plan.reference,)
     cases, near, reason = _cases(chosen, data)

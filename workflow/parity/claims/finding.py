@@ -178,8 +178,7 @@ def too_few(
 ) -> Finding:
     """The finding where too few blocks count, by default with the commonest reason why.
 
-    Args:
-        needed: how many it takes at least.
+    `needed`: how many it takes at least.
     """
     if not reason:
         shortage = cells[0].shortage
@@ -196,10 +195,8 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     Of claims more is asked: the same binary on both sides, and six blocks for whatever is not
     shown to be the same.
 
-    Args:
-        proves_sameness: whether the rule concludes that two things are the same. Then the
-            A/A pair has to pass the same test; otherwise there must be one that does not
-            differ from itself.
+    `proves_sameness`: whether the rule concludes that two things are the same. Then the A/A pair
+    has to pass the same test; otherwise there must be one that does not differ from itself.
     """
     # That few nodes or sessions are left says why the blocks were too few.
     is_open = found.verdict == terms.INCONCLUSIVE and found.objection != CLUSTERS

@@ -49,8 +49,7 @@ class Defect:
 def load_published(path: Path) -> dict[str, dict[str, Published]]:
     """The numbers of config/published/claims.csv by claim and `<metric>/<runtime>`.
 
-    Raises:
-        UserError: other columns, a value that is no number, or a key given twice.
+    Raises UserError: other columns, a value that is no number, or a key given twice.
     """
     numbers: dict[str, dict[str, Published]] = {}
     for index, row in enumerate(read_rows(path, COLUMNS)):
@@ -65,8 +64,7 @@ def load_published(path: Path) -> dict[str, dict[str, Published]]:
 def defects(path: Path) -> tuple[Defect, ...]:
     """The statements of config/published/statements.csv, in the order of the studies.
 
-    Raises:
-        UserError: other columns, or `holds` is neither yes nor no.
+    Raises UserError: other columns, or `holds` is neither yes nor no.
     """
     answers = {"yes": True, "no": False}
     statements = []
@@ -85,8 +83,7 @@ def published_tables(folder: Path) -> dict[str, pd.DataFrame]:
     The table has a row per code and columns of value (percent or time_ms), configuration and
     component; the bars, s, a row per figure, code and what the x axis has, and a column per series.
 
-    Raises:
-        UserError: a value is missing, no number, or there twice.
+    Raises UserError: a value is missing, no number, or there twice.
     """
     return {TABLE_1: table_1(folder / TABLE_1), FIGURES: figures(folder / FIGURES)}
 

@@ -129,8 +129,7 @@ class Claim:
 class Register:
     """All claims of a file, in its order, and the studies that make them.
 
-    Attributes:
-        name: of the file; `claims` is the project's own, others are a user's or a site's.
+    `name`: of the file; `claims` is the project's own, others are a user's or a site's.
     """
 
     name: str
@@ -185,11 +184,8 @@ class Declared:
     ) -> None:
         """Refuse a test that names what nothing declares, or waits for what is there.
 
-        Args:
-            where: file, claim and number of the test.
-
-        Raises:
-            UserError: with the names.
+        `where`: file, claim and number of the test.
+        Raises UserError: with the names.
         """
         absent = self.missing(cells, options)
         if unknown := [name for name in absent if name not in waits_for]:
@@ -248,10 +244,9 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
         published: config/published/claims.csv; None for claims without published numbers.
         declared: what the cells may name; None leaves them unchecked.
 
-    Raises:
-        UserError: an unknown key, rule or study, a repeated id, an option out of range, a
-            published number that is not there, a name that nothing declares, or a finding that
-            lacks one of `OF_FINDINGS`; with the claim.
+    Raises UserError: an unknown key, rule or study, a repeated id, an option out of range, a
+    published number that is not there, a name that nothing declares, or a finding that lacks one of
+    `OF_FINDINGS`; with the claim.
     """
     document = load_checked(path, "claims")
     numbers = load_published(published) if published else {}
@@ -304,9 +299,8 @@ def _test(
 ) -> Test:
     """A test whose keys are those of its rule.
 
-    Raises:
-        UserError: an unknown rule, an option it does not have, or a published number that
-            the claim does not have.
+    Raises UserError: an unknown rule, an option it does not have, or a published number that the
+    claim does not have.
     """
     known, name = rules(), entry["rule"]
     check(name, {"type": "string", "description": "A rule's name."}, f"{where}.rule")

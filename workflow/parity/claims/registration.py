@@ -43,9 +43,8 @@ COLUMNS = tuple(field.name for field in fields(Registration))
 def load(path: Path) -> tuple[Registration, ...]:
     """The registrations, in their order.
 
-    Raises:
-        UserError: no such CSV file, a line without a time and its zone, or times that run
-            backwards.
+    Raises UserError: no such CSV file, a line without a time and its zone, or times that run
+    backwards.
     """
     rows = [Registration(**row) for row in read_rows(path, COLUMNS)]
     times = [moment(row.registered, "registered", row_of(path, i)) for i, row in enumerate(rows)]
@@ -64,8 +63,7 @@ def plan_name(plan: Plan) -> str:
 def refuse_shared_ids(registers: Sequence[Register]) -> None:
     """Claims are registered by their names, so no two files may have one in common.
 
-    Raises:
-        UserError: they have; with the names.
+    Raises UserError: they have; with the names.
     """
     counts = Counter(claim.id for register in registers for claim in register.claims)
     if shared := [name for name, count in counts.items() if count > 1]:
@@ -78,9 +76,8 @@ def refuse_shared_ids(registers: Sequence[Register]) -> None:
 def short_of(register: Register, plan: Design, blocks: Mapping[str, int]) -> dict[str, int]:
     """The claims that a plan holds cells of and cannot decide, with the blocks that it takes.
 
-    Args:
-        blocks: how many hold a case, by its name. Fewer than show any difference are a rehearsal,
-            which is to decide nothing.
+    `blocks`: how many hold a case, by its name. Fewer than show any difference are a rehearsal,
+    which is to decide nothing.
     """
     short: dict[str, int] = {}
     for claim, test in ((one, test) for one in register.claims for test in one.tests):
@@ -99,8 +96,7 @@ def refuse_short_plans(
 ) -> None:
     """Refuse a plan that is not registered yet and cannot decide a claim whose cells it holds.
 
-    Raises:
-        UserError: with the claims, and the blocks that each takes.
+    Raises UserError: with the claims, and the blocks that each takes.
     """
     known = {(row.what, row.sha256) for row in registered}
     for path in plans:
@@ -143,8 +139,7 @@ def missing(
 def refuse_another_plan(path: Path, registered: Sequence[Registration]) -> None:
     """Refuse a plan that is none of those registered for its campaign, whatever its checksums say.
 
-    Raises:
-        UserError: with the plan; one whose campaign nobody registered is let pass.
+    Raises UserError: with the plan; one whose campaign nobody registered is let pass.
     """
     what = plan_name(read_plan(path))
     known = {row.sha256 for row in registered if row.what == what}
@@ -162,11 +157,9 @@ def append(path: Path, rows: Sequence[Registration]) -> None:
 
 
 def status(
-    registered: Sequence[Registration],
-    claim: tuple[str, str],
-    plan: tuple[str, str],
+    registered: Sequence[Registration], claim: tuple[str, str], plan: tuple[str, str],
     first_run: str,
-) -> str:
+) -> str:  # fmt: skip
     """Whether a verdict rests on what was fixed before its data.
 
     Args:

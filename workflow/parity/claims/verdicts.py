@@ -48,11 +48,8 @@ class Judgement:
     def read(cls, folder: Path, results: Path = Path("results")) -> "Judgement":
         """The judgement in a folder.
 
-        Args:
-            results: the folder of all datasets.
-
-        Raises:
-            UserError: an archived dataset that a verdict rests on was changed.
+        `results`: the folder of all datasets.
+        Raises UserError: an archived dataset that a verdict rests on was changed.
         """
         verdicts, evidence = (
             schema.read(table, folder / f"{table.name}.parquet").to_pandas()
@@ -69,11 +66,9 @@ class Judgement:
 
 
 def judge(
-    register: Register,
-    datasets: Sequence[JudgingData],
-    registrations: Sequence[Registration],
+    register: Register, datasets: Sequence[JudgingData], registrations: Sequence[Registration],
     name: str = "",
-) -> Judgement:
+) -> Judgement:  # fmt: skip
     """Judge every claim by all datasets of one system together.
 
     Args:
@@ -170,8 +165,7 @@ def _stamp(
 def load_expected(path: Path) -> dict[tuple[str, str], str]:
     """The expected verdict by dataset and claim (config/expected_verdicts.csv).
 
-    Raises:
-        UserError: there is no such CSV file, or a line is there twice.
+    Raises UserError: there is no such CSV file, or a line is there twice.
     """
     rows = read_rows(path, EXPECTED_COLUMNS)
     expected = {(row["dataset"], row["claim"]): row["verdict"] for row in rows}
@@ -183,8 +177,7 @@ def load_expected(path: Path) -> dict[tuple[str, str], str]:
 def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -> None:
     """Compare the verdicts with those that are expected of the same data.
 
-    Raises:
-        UserError: nothing is expected of it, or a verdict is another; all are named.
+    Raises UserError: nothing is expected of it, or a verdict is another; all are named.
     """
     dataset = verdicts["judged"].iloc[0]
     wanted = {claim: ended for (name, claim), ended in expected.items() if name == dataset}

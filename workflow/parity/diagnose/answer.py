@@ -58,8 +58,7 @@ def concluded(dataset: Dataset, steps: Sequence[Step], margin: float, folder: Pa
         margin: 0.03 for ±3 %.
         folder: of the dataset.
 
-    Raises:
-        UserError: starting takes as long as the program.
+    Raises UserError: starting takes as long as the program.
     """
     plan, analysis = dataset.plan, analyse(without_starts(dataset))
     over_native, over_before = _decisions(analysis.comparisons), _decisions(analysis.rungs)

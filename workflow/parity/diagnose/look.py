@@ -103,8 +103,7 @@ def _watched(
 ) -> Surroundings | None:
     """The last complete reading before the process ends; None if there was none.
 
-    Raises:
-        UserError: the process is somebody else's.
+    Raises UserError: the process is somebody else's.
     """
     best: _Seen | None = None
     found: Surroundings | None = None
@@ -171,8 +170,7 @@ def _copy(now: _Seen, reading: Surroundings, keep: Path, is_other: bool) -> None
     Code has its own name and those of the links beside it, one of which is its SONAME. What is
     preloaded is found by its path, and may have the name of a library.
 
-    Args:
-        is_other: whether what was copied before is of another process.
+    `is_other`: whether what was copied before is of another process.
     """
     process = Path(f"/proc/{now.busy}")
     if is_other:

@@ -90,11 +90,9 @@ def steps_of(
     setting, given = Setting(folder), given or native
     differences = (
         *_of_process(native, container, given, launched),
-        *_of_variables(native, container, given, folder),
-        *_of_kernel(native, container, folder),
-        *_of_files(native, container, folder),
-        *_of_root(native, container, folder),
-    )
+        *_of_variables(native, container, given, folder), *_of_kernel(native, container, folder),
+        *_of_files(native, container, folder), *_of_root(native, container, folder),
+    )  # fmt: skip
     for step in differences:
         if step.native == step.container:
             continue
@@ -111,8 +109,7 @@ def proven(
 ) -> Iterator[Step]:
     """The steps, with an obstacle where the files of one are not seen in the program's memory.
 
-    Args:
-        own: the native process's words.
+    `own`: the native process's words.
     """
     for step in steps:
         obstacle, words = step.obstacle, [*launcher, *step.setting.words(program, own)]

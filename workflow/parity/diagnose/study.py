@@ -49,8 +49,7 @@ _HERE = System(
 class Line(NamedTuple):
     """A command line to measure.
 
-    Attributes:
-        start: starts as it does, and ends at once.
+    `start`: starts as it does, and ends at once.
     """
 
     title: str
@@ -113,8 +112,7 @@ def fewest_blocks(steps: int) -> int:
 def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
     """Measure the study in a folder for as long as it says, and in `fewest_blocks` at least.
 
-    Raises:
-        UserError: the program itself fails, or another measurement goes on here.
+    Raises UserError: the program itself fails, or another measurement goes on here.
     """
     (folder / "records").mkdir(parents=True)
     # The container's own words may hold a secret.
@@ -186,8 +184,7 @@ def without_starts(dataset: Dataset) -> Dataset:
 
     What cannot be started without the program keeps its start as a part of its cost.
 
-    Raises:
-        UserError: starting takes as long as the program.
+    Raises UserError: starting takes as long as the program.
     """
     metrics = dataset.metrics
     timed = metrics[(metrics["metric"] == WALL.metric) & metrics["valid"]]

@@ -96,11 +96,8 @@ def namespace_of(kind: str, pid: int | str = "self") -> str:
 def read(pid: int, busy: int | None = None) -> Surroundings:
     """What surrounds a process now.
 
-    Args:
-        busy: the process below it that uses the CPU, if it does not do so itself.
-
-    Raises:
-        OSError: it is not there any more, or belongs to somebody else.
+    `busy`: the process below it that uses the CPU, if it does not do so itself.
+    Raises OSError: it is not there any more, or belongs to somebody else.
     """
     first, process = Path(f"/proc/{pid}"), Path(f"/proc/{busy or pid}")
     lines = (process / "status").read_text().splitlines()

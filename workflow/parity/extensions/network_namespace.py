@@ -49,8 +49,7 @@ class Namespace:
     def inside(self, do: Callable[[], T]) -> T:
         """What a function returns in it; commands and sockets of the function are in it, too.
 
-        Raises:
-            OSError: it cannot be entered.
+        Raises OSError: it cannot be entered.
         """
         return _in_a_thread("setns", (self.file, _CLONE_NEWNET), do)
 
@@ -77,8 +76,7 @@ class Namespace:
 def new_namespace() -> Namespace:
     """A new one, marked as ours; whoever closes its file gives it up.
 
-    Raises:
-        OSError: this process may not make any.
+    Raises OSError: this process may not make any.
     """
 
     def mark() -> Namespace:
@@ -136,8 +134,7 @@ def _is_orphaned(namespace: Namespace) -> bool:
 def _born(process: int) -> int:
     """When a process was started, in ticks since the boot, which no correction of clocks moves.
 
-    Raises:
-        NoSuchProcess: there is none of that number.
+    Raises NoSuchProcess: there is none of that number.
     """
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")

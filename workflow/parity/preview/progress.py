@@ -70,8 +70,7 @@ class KnownStates:
     A block that is known to be finished is not read again, and one without a folder not at
     all: a look costs what is at work, not what the campaign is.
 
-    Args:
-        blocks: the folder that holds the blocks' folders.
+    `blocks`: the folder that holds the blocks' folders.
     """
 
     def __init__(self, plan: Plan, blocks: Path) -> None:
@@ -86,9 +85,8 @@ class KnownStates:
     def look(self, at_work: Collection[str] = ()) -> list[BlockState]:
         """The states as they are now, in the plan's order.
 
-        Args:
-            at_work: blocks that have a job. They may have been finished before, and be
-                measured again; so they are read however they were.
+        `at_work`: blocks that have a job. They may have been finished before, and be measured
+        again; so they are read however they were.
         """
         self._finished.difference_update(at_work)
         folders = os.scandir(self._blocks) if self._blocks.is_dir() else ()
@@ -179,8 +177,7 @@ def progress_lines(
 ) -> list[str]:
     """The whole picture.
 
-    Args:
-        stopped: blocks of which Snakemake said that their job failed.
+    `stopped`: blocks of which Snakemake said that their job failed.
     """
     done = sum(block.finished for block in blocks)
     begun = [block for block in blocks if block.updated is not None and not block.finished]

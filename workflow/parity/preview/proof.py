@@ -51,8 +51,7 @@ Takes = Callable[[str, int], str]
 def datasets_beside(archive: Path) -> list[Path]:
     """The folders of all datasets of a study's folder, those that were measured here first.
 
-    Args:
-        archive: one of the archived datasets.
+    `archive`: one of the archived datasets.
     """
     return [*sorted(LIVE.glob("*")), *sorted(archive.parent.glob("*"))]
 
@@ -75,8 +74,7 @@ def pilots(
 class Proof:
     """What blocks that scatter in a way can prove of equal arms; a true difference needs more.
 
-    Args:
-        arms: the A/A pair, and the arms that are compared with it.
+    `arms`: the A/A pair, and the arms that are compared with it.
     """
 
     def __init__(self, noise: Noise, arms: Sequence[str]) -> None:

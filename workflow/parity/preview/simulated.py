@@ -129,8 +129,7 @@ def noise_of(pilot: Numbers, reference: str, dataset: str) -> Noise | None:
 class Noises:
     """What is known of the scatter of a plan's cases, from the pilots that know most of each.
 
-    Attributes:
-        known: what was asked for until now.
+    `known`: what was asked for until now.
     """
 
     def __init__(self, pilots: Iterable[Analysed], kind: SystemKind) -> None:
@@ -172,8 +171,7 @@ SEED = 20191118
 def planned_runs(plan: Plan, **known: Any) -> pd.DataFrame:
     """Every run of a plan as if it had been made once and was valid: `schema.RUNS`.
 
-    Args:
-        known: columns that differ from that: a value for all, or an array in the plan's order.
+    `known`: columns that differ from that: a value for all, or an array in the plan's order.
     """
     made = [(block, run) for block in plan.blocks for run in block.runs]
     benchmarks = {case.name: case.benchmark for case in plan.cases}
@@ -191,8 +189,7 @@ def planned_runs(plan: Plan, **known: Any) -> pd.DataFrame:
 def numbers_of(runs: pd.DataFrame, values: np.ndarray, **known: Any) -> pd.DataFrame:
     """What runs gave: `schema.METRICS`, with a row for each value that is a number.
 
-    Args:
-        known: the metric, its unit, which is better, and other columns that are not as usual.
+    `known`: the metric, its unit, which is better, and other columns that are not as usual.
     """
     there = np.isfinite(values)
     shared = [column.name for column in schema.METRICS.columns if column.name in runs]
@@ -288,13 +285,11 @@ class Simulator:
         holding = [b for b in self.plan.blocks if not set(cases).isdisjoint(cases_of(b.runs))]
         made = tuple(
             msgspec.structs.replace(
-                block,
-                name=f"{block.name}-{number}",
-                number=number,
+                block, name=f"{block.name}-{number}", number=number,
                 runs=tuple(run for run in block.runs if run.case in cases),
             )
             for number, block in zip(range(1, blocks + 1), cycle(holding), strict=False)
-        )
+        )  # fmt: skip
         plan = msgspec.structs.replace(self.plan, blocks=made)
         larger = Simulator(plan, self._pilots, self._kind)
         larger.noises = self.noises

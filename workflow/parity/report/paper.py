@@ -52,11 +52,8 @@ def appendix(
 ) -> str:
     """LaTeX: the artifact of a dataset and those beside it.
 
-    Args:
-        judged: what the verdicts are of that are expected; empty where no claims are told of.
-
-    Raises:
-        UserError: a dataset is broken.
+    `judged`: what the verdicts are of that are expected; empty where no claims are told of.
+    Raises UserError: a dataset is broken.
     """
     folders = [dataset, *beside]
     images = schema.read(schema.IMAGES, dataset / "records/images.parquet").to_pylist()
@@ -150,8 +147,7 @@ def build(
         texts: what is said of all datasets together, by file name.
         of_others: the parts of other datasets, which go into a folder of each one's name.
 
-    Raises:
-        UserError: LaTeX is not installed, or it stops; with its first error.
+    Raises UserError: LaTeX is not installed, or it stops; with its first error.
     """
     if not shutil.which("latexmk"):
         action = "install texlive-latex-recommended, texlive-publishers, texlive-fonts-recommended"
@@ -171,13 +167,8 @@ def build(
             for path in given:
                 shutil.copy(path, folder / other)
         words = [
-            "latexmk",
-            "-pdf",
-            "-norc",
-            "-interaction=nonstopmode",
-            "-halt-on-error",
-            "main.tex",
-        ]
+            "latexmk", "-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error", "main.tex",
+        ]  # fmt: skip
         done = subprocess.run(
             words, cwd=folder, env=os.environ | FIXED_CLOCK | {"max_print_line": "1000"},
             capture_output=True, text=True, errors="replace", check=False,

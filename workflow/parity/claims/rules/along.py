@@ -296,8 +296,7 @@ def p_other_order(table: np.ndarray, places: np.ndarray, minimum: float) -> floa
     The signed-rank test of each pair within blocks, and of their p the partial conjunction by
     Bonferroni (Benjamini & Heller, Biometrics 2008).
 
-    Args:
-        table: losses, shape (blocks, levels), at least two blocks.
+    `table`: losses, shape (blocks, levels), at least two blocks.
     """
     first, second = np.nonzero(places[:, None] < places)
     p = sorted(typical(of_pair).p_below(0.0) for of_pair in (table[:, first] - table[:, second]).T)

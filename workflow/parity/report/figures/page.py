@@ -49,8 +49,7 @@ class Panel(Protocol):
     def draw(self, axes: Axes, is_first: bool, is_last: bool) -> Mapping[str, Artist]:
         """Draw it, and return what the key of the page has of it.
 
-        Args:
-            is_first, is_last: whether none is left of it, and none below it.
+        `is_first`, `is_last`: whether none is left of it, and none below it.
         """
 
 

@@ -43,13 +43,11 @@ def _plain(benchmark: Benchmark) -> FigureSpec:
     quantities = tuple(declared[metric] for metric in benchmark.primary)
     reported = ", ".join(f"{quantity.label} ({quantity.unit})" for quantity in quantities)
     return FigureSpec(
-        benchmark.name,
-        quantities,
-        benchmark.title,
+        benchmark.name, quantities, benchmark.title,
         f"What {benchmark.title} reports in each case: {reported}. Left: the values; right: how "
         "they compare with the reference, paired within blocks.",
         in_rows=True,
-    )
+    )  # fmt: skip
 
 
 FIGURES = figures_of(benchmarks().values())

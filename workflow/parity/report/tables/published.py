@@ -47,9 +47,8 @@ COLUMNS = tuple(field.name for field in fields(PublishedValue))
 def load(path: Path, study: str) -> list[PublishedValue]:
     """The published values of a study from config/published/values.csv.
 
-    Raises:
-        UserError: other columns, an unknown statistic or metric, no number, or an arm where none
-            belongs; with the line.
+    Raises UserError: other columns, an unknown statistic or metric, no number, or an arm where none
+    belongs; with the line.
     """
     values = [PublishedValue(**row) for row in read_rows(path, COLUMNS)]
     seen = set[PublishedValue]()

@@ -34,9 +34,8 @@ def library(toolchain: str) -> str:
 def read_sums(text: str, ranks: int) -> dict[str, float]:
     """The sums over all ranks of what the library wrote, by column.
 
-    Raises:
-        Refused: a row is missing or of something else (`truncated`, `unparsable`), there are other
-            ranks (`wrong-size`), or the rows and their sum contradict each other.
+    Raises Refused: a row is missing or of something else (`truncated`, `unparsable`), there are
+    other ranks (`wrong-size`), or the rows and their sum contradict each other.
     """
     head, *rows = [line.split(",") for line in text.splitlines()] or [[]]
     if not rows or rows[-1][0] != "all":

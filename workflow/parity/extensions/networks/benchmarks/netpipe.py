@@ -57,9 +57,8 @@ def read_points(text: str, upper_bound: int) -> list[tuple[int, float]]:
     The third column holds the time to 10 ns only, too coarse within a node, so the time is taken
     from the rate in the second and held against the third, as closely as their digits allow.
 
-    Raises:
-        Refused: sizes are missing (`truncated`) or others than asked for (`wrong-size`),
-            a line is not what NetPIPE writes (`unparsable`), or it contradicts itself.
+    Raises Refused: sizes are missing (`truncated`) or others than asked for (`wrong-size`), a line
+    is not what NetPIPE writes (`unparsable`), or it contradicts itself.
     """
     lines = text.splitlines()
     sizes = list(message_sizes(upper_bound))

@@ -62,9 +62,7 @@ def metrics_of(
 ) -> tuple[Metric, ...]:
     """The metrics of a run by what its evidence says that was counted; none without a network.
 
-    Args:
-        counters: by the name of the metric, among other things; a text that is no count is
-            left out.
+    `counters`: by the name of the metric, among other things; a text that is no count is left out.
     """
     texts = {name: counters.get(name, "") for name in COUNTERS}
     counts = {name: int(text) for name, text in texts.items() if text.isdecimal()}

@@ -68,8 +68,7 @@ def containers(order: Order, launch: Launch, net: NetworkState) -> Iterator[Cont
 
     An arm that isolates nothing has none: its ranks are started on the same CPUs.
 
-    Args:
-        launch: with the placeholder of a rank's number in its name, which is a container's here.
+    `launch`: with the placeholder of a rank's number in its name, which is a container's here.
     """
     FOLDER.mkdir()
     if not order.arm.isolates:

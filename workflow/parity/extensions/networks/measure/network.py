@@ -24,11 +24,9 @@ from parity.measure.documents import Gate
 
 # What `ethtool -k` calls a feature, and `ethtool -K` sets; and what veth never has on by itself.
 FEATURES = {
-    "tx-checksumming": "tx",
-    "scatter-gather": "sg",
-    "tcp-segmentation-offload": "tso",
+    "tx-checksumming": "tx", "scatter-gather": "sg", "tcp-segmentation-offload": "tso",
     "generic-segmentation-offload": "gso",
-}
+}  # fmt: skip
 NEVER = {"generic-receive-offload": "gro"}
 _COUNTERS = {
     "tcp_retransmits": ("snmp", "Tcp", "RetransSegs"),
@@ -53,11 +51,9 @@ def settings(knobs: Knobs) -> dict[str, str]:
     """What TCP is told in each place, by the file below `SYSCTLS`."""
     is_old = knobs.era == ERA_OF_RUIZ
     return {
-        "tcp_congestion_control": knobs.congestion_control,
-        "tcp_sack": str(int(knobs.sack)),
-        "tcp_recovery": "0" if is_old else "1",
-        "tcp_early_retrans": "0" if is_old else "3",
-    }
+        "tcp_congestion_control": knobs.congestion_control, "tcp_sack": str(int(knobs.sack)),
+        "tcp_recovery": "0" if is_old else "1", "tcp_early_retrans": "0" if is_old else "3",
+    }  # fmt: skip
 
 
 def features(kind: Network) -> dict[str, str]:
@@ -70,8 +66,7 @@ def proof(
 ) -> tuple[dict[str, str], list[str]]:
     """What the first place reads of its network, and where any link is not as asked.
 
-    Raises:
-        OSError, UserError: a place cannot be asked.
+    Raises OSError, UserError: a place cannot be asked.
     """
     first: dict[str, str] = {}
     problems: list[str] = []
@@ -175,8 +170,7 @@ def counted() -> dict[str, int]:
 def read_counter(text: str, protocol: str, name: str) -> int:
     """A number of /proc/net/snmp or netstat: a line of names, then a line of numbers.
 
-    Raises:
-        UserError: this kernel does not count it.
+    Raises UserError: this kernel does not count it.
     """
     names, numbers = (
         line.split()[1:] for line in text.splitlines() if line.startswith(f"{protocol}: ")
@@ -245,8 +239,7 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
     Yields:
         Its state, of which gate and counters come after the body.
 
-    Raises:
-        NotStarted: the kernel does not give it; nothing is left of it.
+    Raises NotStarted: the kernel does not give it; nothing is left of it.
     """
     if not isinstance(order.arm, Networked):
         yield NetworkState(tuple(Place(f"place-{number}") for number in range(count)))

@@ -330,8 +330,7 @@ def quota_law(
 ) -> dict[str, Any]:
     """A row of the table of that name, without case and arm.
 
-    Args:
-        hz: ticks of the kernel in a second; None where the node does not tell.
+    `hz`: ticks of the kernel in a second; None where the node does not tell.
     """
     lengths = np.sort(joined(windows)) / 1e9
     predicted = (period_us - quota_us) / 1e6

@@ -118,8 +118,7 @@ def _begun(
 ) -> NDArray[np.float64]:
     """Time within the first so many ns of events, by the delay of a step that starts then.
 
-    Args:
-        waits: these numbers, ascending.
+    `waits`: these numbers, ascending.
 
     Returns:
         Shape (waits, bins).
@@ -155,8 +154,7 @@ def _within(ends: NDArray[np.float64]) -> NDArray[np.float64]:
 def slowdowns(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
     """Time of a step over its work, for all `RANKS` at random phases.
 
-    Args:
-        often: how often each window is in each sample, shape (samples, windows).
+    `often`: how often each window is in each sample, shape (samples, windows).
 
     Returns:
         Shape (samples, ranks).

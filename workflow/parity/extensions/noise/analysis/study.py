@@ -68,8 +68,7 @@ def shown(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
         dataset: its folder, with the values that count in `analysis`.
         recorded: the folder that `write_events` wrote.
 
-    Raises:
-        UserError: there is no plan, or a broken one.
+    Raises UserError: there is no plan, or a broken one.
     """
     plan = read_plan(dataset / PLAN)
     nodes = schema.read(schema.NODES, dataset / "records/nodes.parquet").to_pandas()

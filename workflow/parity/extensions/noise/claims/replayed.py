@@ -57,8 +57,7 @@ def extended(data: JudgingData, folder: Path) -> JudgingData:
 def with_events(data: JudgingData, values: pd.DataFrame) -> JudgingData:
     """A dataset with the numbers that follow from the events of its runs, and the cases of those.
 
-    Args:
-        values: the table `event_values` of its analysis.
+    `values`: the table `event_values` of its analysis.
     """
     told = set(values[["case", "arm"]].itertuples(index=False, name=None))
     derived = {

@@ -38,8 +38,7 @@ END_SECONDS = 20.0
 def neighbour(attempt: Attempt) -> Iterator[None]:
     """Run the loop while the body does; nothing without one. What it says goes to `neighbour`.
 
-    Raises:
-        NotStarted: it did not begin, as its arm said.
+    Raises NotStarted: it did not begin, as its arm said.
     """
     order, folder, launch = attempt.order, attempt.folder, attempt.launch
     arm = order.arm.neighbour if isinstance(order.arm, Limited) else None

@@ -135,9 +135,8 @@ def fio_lines(parameters: Mapping[str, Any], folder: str) -> tuple[tuple[str, ..
 def _documents(text: str) -> Iterator[Mapping[str, Any]]:
     """What each start of fio printed, one after the other.
 
-    Raises:
-        Refused: it is cut off, anything else (`unparsable`), or an error of fio: what it read is
-            not what was written (`validation-failed`), or another (`io-failed`).
+    Raises Refused: it is cut off, anything else (`unparsable`), or an error of fio: what it read is
+    not what was written (`validation-failed`), or another (`io-failed`).
     """
     decoder = json.JSONDecoder(object_pairs_hook=stated_once, parse_float=str)
     text = text.lstrip()

@@ -61,8 +61,7 @@ class OrangeFs(FileServer):
 def configuration(servers: int, data: str) -> str:
     """The file of all servers, as `pvfs2-genconfig` writes it, with the addresses of the link.
 
-    Args:
-        data: folder of each server's data, below its own or absolute.
+    `data`: folder of each server's data, below its own or absolute.
     """
     numbers, ranges = range(1, 1 + servers), []
     # Each has an equal part of the handles of files, and of those of their pieces.

@@ -49,11 +49,8 @@ class ClientLink:
 def client_link(rate: int) -> Iterator[ClientLink]:
     """The link of a program that has servers.
 
-    Args:
-        rate: in Mbit/s; 0 for no limit.
-
-    Raises:
-        NotStarted: the kernel does not give it, or its addresses are somebody's.
+    `rate`: in Mbit/s; 0 for no limit.
+    Raises NotStarted: the kernel does not give it, or its addresses are somebody's.
     """
     delete = partial(answer_of, ["ip", "link", "delete", INTERFACE])
 
@@ -135,8 +132,7 @@ def servers_bridge(
         client: where the client is.
         interface: the host's end of the link to it.
 
-    Raises:
-        NotStarted: the runtime or the kernel refuses.
+    Raises NotStarted: the runtime or the kernel refuses.
     """
     arm, image = order.arm, order.state.image
     if not isinstance(arm, DockerBridge) or not services or image is None:
@@ -194,8 +190,7 @@ def client_mount(attempt: Attempt, served: Served, link: ClientLink) -> Iterator
     Yields:
         A list that holds the gate of the mount after the body: whether the program wrote to it.
 
-    Raises:
-        NotStarted: it cannot be mounted in time, or has no room.
+    Raises NotStarted: it cannot be mounted in time, or has no room.
     """
     found: list[Gate] = []
     if not served.mount:
@@ -267,8 +262,7 @@ def let_go(link: ClientLink) -> None:
 def unmount_below(folder: Path) -> None:
     """Unmount, lazily, all that is mounted at a folder or below; nothing there is touched.
 
-    Raises:
-        OSError: the kernel refuses it.
+    Raises OSError: the kernel refuses it.
     """
     for point in mounts_below(folder):
         networks.ask_kernel("umount2", os.fsencode(point), _MNT_DETACH)

@@ -88,8 +88,7 @@ def services(attempt: Attempt) -> Iterator[None]:
 
     What each says goes to the attempt's `service-<name>.log`.
 
-    Raises:
-        NotStarted: a server, the link to it or the mount is not to be had.
+    Raises NotStarted: a server, the link to it or the mount is not to be had.
     """
     order, served = attempt.order, attempt.order.program.beside
     if not isinstance(served, Served):
