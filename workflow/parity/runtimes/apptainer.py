@@ -8,7 +8,7 @@ from pathlib import Path
 
 from parity.core.commands import Availability, answer_of, is_installed, no_fuse, output_of
 from parity.runtimes import debian_unstable
-from parity.runtimes.model import HOSTS, Arm, Launch, Look, absent
+from parity.runtimes.model import HOSTS, Arm, Launch, absent
 from parity.runtimes.namespaces import no_user_namespaces
 
 PREFIX = Path("/opt/parity/apptainer")
@@ -29,15 +29,10 @@ class Apptainer(Arm):
     of /etc; here nothing of the host but its devices and the scratch directory comes in.
     """
 
-    name: str = "apptainer"
-    runtime: str = "apptainer"
-    look = Look("#009E73", "D")
-    title: str = "Apptainer"
-    image_format: str = "sif"
-    isolates: tuple[str, ...] = ("mnt", "user")
+    name: str
+    title: str
     # Whether the ranks of a node are in one user and mount namespace.
     variant: bool = False  # type: ignore[misc]
-    packages = (*debian_unstable.PACKAGES, "squashfs-tools", "squashfuse", "uidmap")
 
     @property
     def converter(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -85,6 +80,6 @@ def _lay_out(tree: Path) -> None:
 
 
 ARMS = (
-    Apptainer(),
-    Apptainer("apptainer-sharens", title="Apptainer (one namespace)", variant=True),
+    Apptainer("apptainer", "Apptainer"),
+    Apptainer("apptainer-sharens", "Apptainer (one namespace)", variant=True),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity.core.commands import Availability, no_fuse
-from parity.runtimes.model import Arm, Launch, Look, absent, probed
+from parity.runtimes.model import Arm, Launch, absent, probed
 from parity.runtimes.namespaces import no_user_namespaces
 
 
@@ -25,12 +25,6 @@ class Charliecloud(Arm):
     title: str
     image_format: str
     root_filesystem: str = ""
-    runtime: str = "charliecloud"
-    look = Look("#56B4E9", "s")
-    isolates: tuple[str, ...] = ("mnt", "user")
-    packages = ("charliecloud-runtime", "squashfs-tools", "umoci")
-    made_from = "directory"
-    converter = ("mksquashfs", "-version")
 
     def probe(self) -> Availability:
         problems = [no_user_namespaces]

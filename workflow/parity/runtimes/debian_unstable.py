@@ -13,7 +13,6 @@ from pathlib import Path
 from parity.core.commands import output_of
 from parity.core.errors import UserError
 
-PACKAGES = ("ca-certificates", "patchelf")
 # Where the programs find their loader and libraries.
 _PRIVATE = "usr/lib/private"
 _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"

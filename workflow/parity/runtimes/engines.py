@@ -15,7 +15,7 @@ from typing import ClassVar
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.runtimes.limits import CpuLimit, engine_words
-from parity.runtimes.model import Arm, Launch, Look, absent, probed, store_name
+from parity.runtimes.model import Arm, Launch, absent, probed, store_name
 from parity.runtimes.namespaces import no_user_namespaces
 
 # No network of its own making: runs use the host's, and the daemon leaves the host's
@@ -38,7 +38,6 @@ class Engine(Arm):
         store: where skopeo puts the image, before its name.
     """
 
-    converter = ("skopeo", "--version")
     engine: ClassVar[tuple[str, ...]]
     store: ClassVar[str]
     is_writable: bool = False
@@ -84,14 +83,10 @@ def _as_digest(identity: str) -> str:
 class Docker(Engine):
     """`docker run`; capabilities and seccomp profile are Docker's own defaults, as users have."""
 
-    name: str = "docker"
-    runtime: str = "docker"
-    look = Look("#0072B2", "X")
-    title: str = "Docker"
-    image_format: str = "docker"
+    name: str
+    title: str
     isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
     is_writable: bool = False
-    packages: ClassVar[tuple[str, ...]] = ("docker.io", "skopeo")
     inherits_network = False
     engine, store = ("docker",), "docker-daemon:"
 
@@ -168,16 +163,12 @@ class Podman(Engine):
             4's shared memory, and crash.
     """
 
-    name: str = "podman"
-    title: str = "Podman"
+    name: str
+    title: str
     shared: tuple[str, ...] = ()
     is_writable: bool = False
-    runtime: str = "podman"
-    look = Look("#CC79A7", "P")
-    image_format: str = "podman"
     # It holds the user namespace of an ordinary user's containers.
     lasting = ("catatonit", "podman pause")
-    packages: ClassVar[tuple[str, ...]] = ("podman", "runc", "skopeo", "uidmap")
     engine: ClassVar[tuple[str, ...]] = ("podman", "--runtime=runc")
     store = "containers-storage:localhost/"
 
@@ -211,13 +202,7 @@ class Podman(Engine):
 class PodmanHpc(Podman):
     """`podman-hpc run`, with the host's processes, so that ranks of a node see each other."""
 
-    name: str = "podman-hpc"
-    title: str = "Podman-HPC"
     shared: tuple[str, ...] = ("ipc", "pid")
-    runtime: str = "podman-hpc"
-    look = Look("#332288", "X")
-    image_format: str = "podman-hpc"
-    packages = ()
     engine = ("podman-hpc",)
 
     def probe(self) -> Availability:
@@ -234,10 +219,10 @@ class PodmanHpc(Podman):
 
 
 ARMS = (
-    Docker(),
-    Docker("docker-writable", title="Docker (own layer)", is_writable=True),
-    Podman(),
+    Docker("docker", "Docker"),
+    Docker("docker-writable", "Docker (own layer)", is_writable=True),
+    Podman("podman", "Podman"),
     Podman("podman-shared", "Podman (host's processes)", ("ipc", "pid")),
     Podman("podman-writable", "Podman (own layer)", is_writable=True),
-    PodmanHpc(),
+    PodmanHpc("podman-hpc", "Podman-HPC"),
 )

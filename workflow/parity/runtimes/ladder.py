@@ -34,7 +34,7 @@ from parity.runtimes.limits import (
     control_group_version,
     control_group_words,
 )
-from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look, absent, name_in
+from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, absent, name_in
 from parity.runtimes.namespaces import mounted, no_user_namespaces
 
 PROFILE = Path("/usr/share/containers/seccomp.json")
@@ -230,10 +230,6 @@ class Step(Arm):
     mechanisms: tuple[str, ...]
     image_format: str | None = None
     root_filesystem: str = ""
-    runtime: str = "ladder"
-    look = Look("#882255", ">")
-    made_from = "directory"
-    converter = ("mksquashfs", "-version")
 
     @property
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+import msgspec
+
 from parity.core import files
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.runtimes.limits import NO_LIMIT, CpuLimit
@@ -155,11 +157,14 @@ def probed(
     return Availability(True, version=f"{called}{version}")
 
 
+_DESCRIBED = msgspec.yaml.decode(Path(__file__).with_name("arms.yaml").read_bytes())
+
+
 class Arm(ABC):
     """One runtime in one variant.
 
-    A module of this package exports its arms as `ARMS: tuple[Arm, ...]`; that is
-    all it takes to add a runtime.
+    A module of this package exports its arms as `ARMS: tuple[Arm, ...]`; that is all it takes to
+    add a runtime. What is data of a class here stands in arms.yaml, by its name.
 
     Attributes:
         name: the arm's name in studies, `[a-z0-9-]+`.
@@ -210,6 +215,12 @@ class Arm(ABC):
     limit: CpuLimit = NO_LIMIT
     variant: ClassVar[bool] = False
     inherits_network: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for attribute, said in _DESCRIBED.get(cls.__name__, {}).items():
+            value = tuple(said) if isinstance(said, list) else said
+            setattr(cls, attribute, Look(*value) if attribute == "look" else value)
 
     @abstractmethod
     def probe(self) -> Availability:

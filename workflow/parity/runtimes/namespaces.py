@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from parity.core.commands import Availability, answer_of, is_installed, no_fuse
-from parity.runtimes.model import HOSTS, Arm, Launch, Look, absent, no_root, probed
+from parity.runtimes.model import HOSTS, Arm, Launch, absent, no_root, probed
 
 # Assembles the root file system inside the new namespaces; its words come as arguments, never as
 # part of the script. /dev and /sys are the host's, /proc is that of the new process namespace, and
@@ -33,18 +33,8 @@ def _entered(root: str | Path, launch: Launch, inner: Sequence[str]) -> list[str
     return ["/bin/sh", "-euc", ENTER, "namespaces", *facts, "--", *inner]
 
 
-@dataclass(frozen=True)
 class Namespaces(Arm):
     """The unpacked image, entered through user, mount and process namespaces."""
-
-    name: str = "namespaces"
-    runtime: str = "namespaces"
-    look = Look("#E69F00", "^")
-    title: str = "Namespaces"
-    image_format: str = "directory"
-    isolates: tuple[str, ...] = ("mnt", "pid", "user")
-    packages = ("util-linux", "umoci")
-    converter = ("umoci", "--version")
 
     def probe(self) -> Availability:
         return probed("unshare", _INSTALL, no_user_namespaces)
@@ -54,17 +44,8 @@ class Namespaces(Arm):
         return ["unshare", *apart, *_entered(launch.location, launch, inner)]
 
 
-@dataclass(frozen=True)
 class Bubblewrap(Arm):
     """`bwrap` in a user namespace; processes are the host's, so that ranks see each other."""
-
-    name: str = "bubblewrap"
-    runtime: str = "bubblewrap"
-    look = Look("#882255", "p")
-    title: str = "Bubblewrap"
-    image_format: str = "directory"
-    isolates: tuple[str, ...] = ("mnt", "user")
-    packages = ("bubblewrap", "umoci")
 
     def probe(self) -> Availability:
         return probed("bwrap", "apt-get install bubblewrap", no_user_namespaces)
@@ -88,11 +69,6 @@ class Chroot(Arm):
     variant = True
     name: str
     title: str
-    runtime: str = "chroot"
-    look = Look("#7a7a7a", "d")
-    image_format: str = "directory"
-    packages = ("util-linux", "umoci")
-    converter = ("umoci", "--version")
     stands_in: ClassVar[bool] = True
 
     @property
@@ -141,11 +117,6 @@ class Mount(Arm):
     way: str
     image_format: str
     root_filesystem: str = ""
-    runtime: str = "mounts"
-    look = Look("#44AA99", "p")
-    isolates: tuple[str, ...] = ("mnt",)
-    made_from = "directory"
-    converter = ("mksquashfs", "-version")
 
     @property
     def packages(self) -> tuple[str, ...]:  # type: ignore[override]

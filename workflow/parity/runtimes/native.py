@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parity.core.commands import Availability
-from parity.runtimes.model import PACKED, SPREAD, UNBOUND, Arm, Launch, Look
+from parity.runtimes.model import PACKED, SPREAD, UNBOUND, Arm, Launch
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,6 @@ class Native(Arm):
     name: str
     title: str
     placement: str = ""
-    runtime: str = "native"
-    look = Look("#3a3a3a", "o")
     is_native = True
 
     def probe(self) -> Availability:
@@ -40,7 +38,6 @@ class NativePlaced(Native):
 class NativeWithMore(Native):
     """The same with more work; the plan's parameters for it say how much."""
 
-    look = Look("#3a3a3a", "P")
     is_native = False
     does_more = True
 

@@ -4,24 +4,14 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from parity.core.commands import Availability, answer_of
-from parity.runtimes.model import HOSTS, KERNEL, Arm, Launch, Look, no_root, probed
+from parity.runtimes.model import HOSTS, Arm, Launch, no_root, probed
 
 
-@dataclass(frozen=True)
 class Lxc(Arm):
     """`lxc-execute`; its small init starts the program and passes its status on."""
-
-    name: str = "lxc"
-    runtime: str = "lxc"
-    look = Look("#D55E00", "v")
-    title: str = "LXC"
-    image_format: str = "directory"
-    isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
-    packages = ("lxc", "umoci")
 
     def probe(self) -> Availability:
         return probed("lxc-execute", "apt-get install lxc", no_root, called="LXC ")
@@ -72,17 +62,8 @@ OF_ITS_OWN = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 SANDBOX = Path(__file__).with_name("gvisor_sandbox.sh").read_text(encoding="utf-8")
 
 
-@dataclass(frozen=True)
 class Gvisor(Arm):
     """`runsc` on an unpacked image; system calls are caught by ptrace, without KVM."""
-
-    name: str = "gvisor"
-    runtime: str = "gvisor"
-    look = Look("#999933", "h")
-    title: str = "gVisor"
-    image_format: str = "directory"
-    isolates: tuple[str, ...] = (KERNEL,)
-    packages = ("runsc", "umoci", "util-linux")
 
     def probe(self) -> Availability:
         return probed("runsc", "apt-get install runsc", no_root)
@@ -131,17 +112,8 @@ os.execvp("runc", argv)
 """
 
 
-@dataclass(frozen=True)
 class Runc(Arm):
     """`runc run`, with the host's devices and network."""
-
-    name: str = "runc"
-    runtime: str = "runc"
-    look = Look("#117733", "<")
-    title: str = "runc"
-    image_format: str = "directory"
-    isolates: tuple[str, ...] = ("ipc", "mnt", "pid")
-    packages = ("runc", "umoci")
 
     def probe(self) -> Availability:
         return probed("runc", "apt-get install runc", no_root)

@@ -22,7 +22,7 @@ import psutil
 
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
-from parity.runtimes.model import BOOT_ID, HOSTS, KERNEL, Arm, Launch, Look, absent, no_root
+from parity.runtimes.model import BOOT_ID, HOSTS, Arm, Launch, absent, no_root
 
 PREFIX = Path("/opt/parity/qemu")
 INIT = Path(__file__).with_name("qemu_init.sh")
@@ -124,11 +124,6 @@ class Qemu(Arm):
     runtime: str
     accelerator: str
     cpu_model: str
-    image_format: str = "directory"
-    root_filesystem: str = "virtiofs"
-    look = Look("#117733", "D")
-    isolates: tuple[str, ...] = (KERNEL,)
-    packages = ("qemu-system-x86", "umoci", "util-linux")
 
     def probe(self) -> Availability:
         """Whether all of it is here; of KVM what the last try since the machine booted told."""

@@ -14,22 +14,12 @@ from pathlib import Path
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.core.files import read_input
-from parity.runtimes.model import HOSTS, Arm, Launch, Look, absent, probed, store_name
+from parity.runtimes.model import HOSTS, Arm, Launch, absent, probed, store_name
 from parity.runtimes.namespaces import no_user_namespaces
 
 
-@dataclass(frozen=True)
 class Enroot(Arm):
     """`enroot start` of an image; its root is read-only unless it is told otherwise."""
-
-    name: str = "enroot"
-    runtime: str = "enroot"
-    look = Look("#44AA99", ">")
-    title: str = "Enroot"
-    image_format: str = "squashfs"
-    isolates: tuple[str, ...] = ("mnt", "user")
-    made_from = "directory"
-    converter = ("mksquashfs", "-version")
 
     def probe(self) -> Availability:
         needed = ("enroot", "squashfuse", "fuse-overlayfs")
@@ -46,17 +36,8 @@ class Enroot(Arm):
         return ["enroot", "start", scratch, *shown, launch.location, *inner]
 
 
-@dataclass(frozen=True)
 class Sarus(Arm):
     """`sarus run`, which takes processes and network from the host."""
-
-    name: str = "sarus"
-    runtime: str = "sarus"
-    look = Look("#DDCC77", "H")
-    title: str = "Sarus"
-    image_format: str = "sarus"
-    isolates: tuple[str, ...] = ("mnt",)
-    converter = ("sarus", "--version")
 
     def probe(self) -> Availability:
         return probed("sarus", "https://sarus.readthedocs.io", called="Sarus ")
@@ -90,18 +71,8 @@ CONFIGURATION = Path("/etc/shifter/udiRoot.conf")
 LONGEST_IMPORT_SECONDS = 300.0
 
 
-@dataclass(frozen=True)
 class Shifter(Arm):
     """`shifter --image`; what it shows of /etc is the site's, /etc/hosts among it."""
-
-    name: str = "shifter"
-    runtime: str = "shifter"
-    look = Look("#661100", "d")
-    title: str = "Shifter"
-    image_format: str = "shifter"
-    isolates: tuple[str, ...] = ("mnt",)
-    made_from = "directory"
-    converter = ("mksquashfs", "-version")
 
     def probe(self) -> Availability:
         here = is_installed("shifter")
@@ -144,12 +115,6 @@ class SlurmPlugin(Arm):
     name: str
     title: str
     option: str
-    runtime: str = "slurm-plugin"
-    look = Look("#AA4499", "8")
-    image_format: str = "squashfs"
-    isolates: tuple[str, ...] = ("mnt",)
-    made_from = "directory"
-    converter = ("mksquashfs", "-version")
 
     def probe(self) -> Availability:
         if not is_installed("srun"):

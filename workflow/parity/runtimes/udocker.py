@@ -9,14 +9,13 @@ import platform
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from parity.core import files
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.runtimes import debian_unstable
-from parity.runtimes.model import HOSTS, Arm, Launch, Look, absent
+from parity.runtimes.model import HOSTS, Arm, Launch, absent
 
 CONTAINER = "parity"
 # That of Debian 12 knows neither statx(2) nor faccessat2(2), and fails fstat(2) of its C library.
@@ -24,23 +23,14 @@ PREFIX = Path("/opt/parity/proot")
 _PROOT = PREFIX / "usr/bin/proot"
 
 
-@dataclass(frozen=True)
 class Udocker(Arm):
     """`udocker run` in its mode P2, from an image store of our own (`UDOCKER_DIR`).
 
     It passes no empty words on.
     """
 
-    name: str = "udocker"
-    title: str = "udocker (PRoot)"
-    runtime: str = "udocker"
-    look = Look("#44AA99", "h")
-    image_format: str = "udocker"
     # PRoot has no mounts, and so none that are read-only.
     is_writable: ClassVar[bool] = True
-    packages: ClassVar[tuple[str, ...]] = (*debian_unstable.PACKAGES, "tar", "umoci")
-    made_from: ClassVar[str] = "directory"
-    converter: ClassVar[tuple[str, ...]] = ("tar", "--version")
 
     def probe(self) -> Availability:
         answers, version = answer_of([*_words(Path("/nonexistent")), "--version"])

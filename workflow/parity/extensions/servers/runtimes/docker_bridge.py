@@ -103,6 +103,6 @@ def _holder(address: str) -> str:
 
 
 ARMS = (
-    DockerBridge("docker-bridge", title="Docker (bridge, published)"),
-    DockerBridge("docker-bridge-direct", title="Docker (bridge, routed)", published=False),
+    DockerBridge("docker-bridge", "Docker (bridge, published)"),
+    DockerBridge("docker-bridge-direct", "Docker (bridge, routed)", published=False),
 )
