@@ -234,28 +234,30 @@ def _concluded(
 def _pair_table(engine: Engine, compared: Iterable[tuple[Conclusion, Contrast]]) -> pd.DataFrame:
     """`tables.PAIRS`: both sides of each comparison in each block.
 
-    There may be millions: they are put in order as a whole, and share their texts.
+    There may be millions, so their texts are categories.
     """
-    parts: dict[str, list[np.ndarray]] = {column.name: [] for column in tables.PAIRS.columns}
+    named = list[tuple[str, ...]]()
+    parts: dict[str, list[Any]] = {
+        name: [] for name in ("block", "value", "reference_value", "effect")
+    }
     for _, contrast in compared:
         effects = engine.evidence(contrast).by_block
         of_case = engine.numbers(contrast.cases[0], contrast.metric)
         (_, case, (arm,)), _ = contrast.terms
-        values = of_case.of(arm)
-        texts = case, contrast.metric, arm, contrast.reference
-        for name, text in zip(("case", "metric", "arm", "reference"), texts, strict=True):
-            parts[name].append(np.full(len(effects), text, object))
-        parts["block"].append(np.array(list(effects), object))
-        logs = np.array(list(effects.values()), float)
+        values, logs = of_case.of(arm), np.array(list(effects.values()), float)
         own = np.array([values[block] for block in effects], float)
-        parts["value"].append(own)
-        parts["reference_value"].append(
-            own * np.exp(-of_case.sign * logs) if contrast.ratio else own - logs
-        )
-        parts["effect"].append(logs)
-    if not parts["case"]:
+        other = own * np.exp(-of_case.sign * logs) if contrast.ratio else own - logs
+        named += [(case, contrast.metric, arm, contrast.reference)]
+        for name, column in zip(
+            parts, (np.array(list(effects), object), own, other, logs), strict=True
+        ):
+            parts[name].append(column)
+    if not named:
         return tables.frame(tables.PAIRS, [])
-    return pd.DataFrame({name: np.concatenate(columns) for name, columns in parts.items()})
+    texts = pd.DataFrame(named, columns=["case", "metric", "arm", "reference"], dtype="category")
+    pairs = texts.loc[texts.index.repeat(list(map(len, parts["effect"])))].reset_index(drop=True)
+    whole = {name: np.concatenate(columns) for name, columns in parts.items()}
+    return pairs.assign(**whole | {"block": pd.Categorical(whole["block"])})
 
 
 def crossings(plan: Plan) -> list[Crossing]:

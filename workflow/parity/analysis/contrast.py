@@ -113,11 +113,14 @@ def weighted_sum(
         columns: weights, and by block (its name, or its number) the logs of costs.
     """
     weighted = list(columns)
-    common = set.intersection(*(set(of_block) for _, of_block in weighted))
-    return {
-        block: sum(weight * of_block[block] for weight, of_block in weighted)
-        for block in sorted(common)
-    }
+    common = sorted(set.intersection(*(set(of_block) for _, of_block in weighted)))
+    columns_at = (weight * _at(common, of_block) for weight, of_block in weighted)
+    effects = sum(columns_at, start=np.zeros(len(common)))
+    return dict(zip(common, effects.tolist(), strict=True))
+
+
+def _at(blocks: Iterable[Block], of_block: Mapping[Block, float]) -> np.ndarray:
+    return np.array([of_block[block] for block in blocks], float)
 
 
 class Evidence(NamedTuple):
@@ -179,8 +182,8 @@ class Engine:
         """The numbers of a case; none where nothing of it counts."""
         return self.by_case.get((case, metric), _NO_NUMBERS)
 
-    def effects(self, contrast: Contrast) -> dict[str, np.ndarray]:
-        """The effects of each block that holds every cell, one for each reference, by block.
+    def effects(self, contrast: Contrast) -> tuple[list[str], np.ndarray]:
+        """The blocks that hold every cell, and their effects, shape (blocks, references).
 
         A reference without any number is left out; that there is no A/A pair then bars the rest.
         """
@@ -193,8 +196,8 @@ class Engine:
             for place in range(references)
         ]
         there = [row for row in rows if row]
-        common = set.intersection(*map(set, there)) if there else set()
-        return {block: np.array([row[block] for row in there]) for block in sorted(common)}
+        common = sorted(set.intersection(*map(set, there))) if there else []
+        return common, np.array([_at(common, row) for row in there]).T
 
     def _costs(self, contrast: Contrast, case: str, arm: str) -> Mapping[str, float]:
         return self.numbers(case, contrast.metric).column(contrast.ratio, arm)
@@ -205,12 +208,13 @@ class Engine:
 
     @_once
     def _evidence(self, contrast: Contrast) -> Evidence:
-        effects = self.effects(contrast)
+        blocks, effects = self.effects(contrast)
         sides, cases = (contrast.metric, contrast.arm, contrast.reference), contrast.cases
         losses = (self._losses(case, *sides, contrast.ratio) for case in cases)
         levels = (self.dataset.levels(case, contrast.arm) for case in cases)
-        by_block = {block: float(of_block.mean()) for block, of_block in effects.items()}
-        units = sample(effects, self.dataset.places)
+        means = effects.mean(axis=1).tolist() if blocks else []
+        by_block = dict(zip(blocks, means, strict=True))
+        units = sample(by_block, self.dataset.places, effects)
         return Evidence(by_block, units, next(filter(None, losses), ""), strictest(levels))
 
     @_once

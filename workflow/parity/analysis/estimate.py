@@ -235,11 +235,16 @@ def _middle(ordered: np.ndarray) -> float:
     return float(ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1].mean())
 
 
-# The estimate and the intervals of one comparison follow each other, and sort most of the time.
-@lru_cache(maxsize=8)
+# What is asked of one comparison follows each other, and sorts most of the time: one that is held
+# against two references has two rows, of a thousand blocks each half a million averages.
+@lru_cache(maxsize=2)
 def _walsh_averages(effects: tuple[float, ...]) -> np.ndarray:
     values = np.asarray(effects, dtype=float)
-    averages = np.concatenate([values[first:] + value for first, value in enumerate(values)])
+    count = len(values)
+    averages, end = np.empty(count * (count + 1) // 2), 0
+    for first, value in enumerate(values):
+        begin, end = end, end + count - first
+        np.add(values[first:], value, out=averages[begin:end])
     averages /= 2
     averages.sort()
     return averages

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -131,15 +131,21 @@ class Units(NamedTuple):
     objection: str = ""
 
 
-def sample(by_block: Mapping[str, Any], places: Mapping[str, Place]) -> Sample:
+def sample(
+    by_block: Mapping[str, float], places: Mapping[str, Place], each: np.ndarray | None = None
+) -> Sample:
     """The independent effects of a comparison: the mean of each unit; as `units`.
 
     Args:
-        by_block: the effect of each block, or an array of those against each reference.
+        each: the effects against each reference, of which `by_block` has the means; shape
+            (blocks, references).
     """
-    found = units({block: float(np.mean(effect)) for block, effect in by_block.items()}, places)
-    means = [np.mean([by_block[block] for block in unit], axis=0) for unit in found.blocks]
-    return Sample(np.array(means, dtype=float).T, found.objection)
+    found, place = units(by_block, places), {block: at for at, block in enumerate(by_block)}
+    effects = np.array([*by_block.values()], float) if each is None else each
+    if len(found.blocks) == len(by_block):
+        return Sample(effects[[place[block] for (block,) in found.blocks]].T, found.objection)
+    means = [effects[[place[block] for block in unit]].mean(axis=0) for unit in found.blocks]
+    return Sample(np.array(means).T, found.objection)
 
 
 def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
