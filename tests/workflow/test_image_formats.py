@@ -47,25 +47,19 @@ SHIPPED = {
     for scale in scales.split()
 }
 PACKAGES = {
-    "own": "bc_openssl",
-    "applications": "gromacs_lammps_libopenblas0-pthread_openmpi-bin",
-    "burst": "openmpi-bin_selfish.c_steps.c",
-    "isolation": "likwid_sysbench",
-    "guests": "coreutils",
+    "own": "bc_openssl", "applications": "gromacs_lammps_libopenblas0-pthread_openmpi-bin",
+    "burst": "openmpi-bin_selfish.c_steps.c", "isolation": "likwid_sysbench", "guests": "coreutils",
     "beserra2015": "coreutils_hpcc_libopenblas0-pthread"
     "_netbase_netpipe-openmpi_netpipe-tcp_openmpi-bin",
     "beserra2015-quick": "coreutils_netbase_netpipe-openmpi_netpipe-tcp",
     "beserra2015-quickhpl": "hpcc_libopenblas0-pthread_openmpi-bin",
-    "mounts": "reading.c_selfish.c",
-    "levy2021": "selfish.c",
-    "levy2021-check": "rt-tests_selfish.c",
-    "limits": "selfish.c",
+    "mounts": "reading.c_selfish.c", "levy2021": "selfish.c",
+    "levy2021-check": "rt-tests_selfish.c", "limits": "selfish.c",
     "yildirim2021": "fio_moosefs-chunkserver_moosefs-client_moosefs-master",
-    "torrez2019-quick": "coreutils_likwid_sysbench",
-    "torrez2019-hour": "coreutils_likwid_sysbench",
+    "torrez2019-quick": "coreutils_likwid_sysbench", "torrez2019-hour": "coreutils_likwid_sysbench",
     "torrez2019": "coreutils_hpcc_libopenblas0-pthread_likwid_openmpi-bin_sysbench",
     "scaling": "hpcc_libopenblas0-pthread_netbase_netpipe-openmpi_netpipe-tcp_openmpi-bin",
-}
+}  # fmt: skip
 
 
 def _dry_run(clone: Path, target: str, *config: str) -> str:

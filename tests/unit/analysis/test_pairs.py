@@ -18,12 +18,9 @@ ROUNDS = 20
 EVENTS = {"prime": 10_000, "events": 1000, "threads": 1}
 # What each costs, and what it is to be called.
 TRUTH = {
-    "native-a": (1.0, ""),
-    "native-b": (1.0, "equivalent"),
-    "native-plus": (1.04, "different"),
-    "podman": (1.0, "equivalent"),
-    "docker": (1.05, "different"),
-}
+    "native-a": (1.0, ""), "native-b": (1.0, "equivalent"), "native-plus": (1.04, "different"),
+    "podman": (1.0, "equivalent"), "docker": (1.05, "different"),
+}  # fmt: skip
 
 
 def _concluded() -> dict[str, dict[str, Any]]:

@@ -54,9 +54,7 @@ def verdict(folder: Path, test: dict, seen: JudgingData):
 
 
 @pytest.mark.parametrize(("ratio", "ended"), [(1.0, "supported"), (1.05, "contradicted")])
-def test_a_planted_slowdown_is_judged_as_any_cost_is(
-    tmp_path: Path, ratio: float, ended: str
-) -> None:
+def test_a_planted_slowdown_is_judged_as_any_cost_is(tmp_path: Path, ratio: float, ended: str):
     found = verdict(tmp_path, AT_MOST, judging({1: 1.0, 32: 1.0, 1024: ratio}))
     assert found.verdict == ended, found.reason
     assert found.blocks == BLOCKS

@@ -119,18 +119,15 @@ def test_each_container_has_its_place_its_cpus_and_a_daemon(folder, address):
         include = "exclude" if address else "include"
         assert second == [
             *(*words, "ch-run", f"--bind={folder}:{folder}", "/image", "--"),
-            *("/usr/bin/taskset", "-c", "1"),
-            *("/usr/bin/env", "-i", f"--chdir={WORK}"),
-            f"HOME={WORK}",
-            "LC_ALL=C",
+            *("/usr/bin/taskset", "-c", "1"), *("/usr/bin/env", "-i", f"--chdir={WORK}"),
+            f"HOME={WORK}", "LC_ALL=C",
             "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-            f"TMPDIR={folder}/containers/1",
-            *("PARITY_NODE=n1", "PARITY_CONTAINER=place-1"),
+            f"TMPDIR={folder}/containers/1", *("PARITY_NODE=n1", "PARITY_CONTAINER=place-1"),
             f"PARITY_ADDRESSES={address and '10.213.0.0,10.213.0.1'}",
             f"OMPI_MCA_btl_vader_backing_directory={folder}/shm/1",
             f"OMPI_MCA_btl_tcp_if_{include}=127.0.0.1/8",
             *("/bin/sh", "-c", module.DAEMON, "daemon", openmpi.release()),
-        ]
+        ]  # fmt: skip
         assert first[first.index("-c") + 1] == "0" and (folder / "shm/0").is_dir()
         assert "exec " in (folder / "containers/agent").read_text()
     assert not (folder / "shm").exists()

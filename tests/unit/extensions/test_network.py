@@ -49,17 +49,14 @@ def test_veth_pairs_are_joined_by_a_bridge():
 def test_macvlan_interfaces_are_children_of_one_and_the_hub_has_one_too():
     here = f"/proc/{os.getpid()}/fd"
     assert hub_commands(MACVLAN, LINKS) == [
-        "link add parent type veth peer name peer",
-        "link set parent up",
-        "link set peer up",
+        "link add parent type veth peer name peer", "link set parent up", "link set peer up",
         "link add hub link parent type macvlan mode bridge",
         "link add port0 link parent type macvlan mode bridge",
         f"link set port0 netns {here}/70 name eth0",
         "link add port1 link parent type macvlan mode bridge",
-        f"link set port1 netns {here}/71 name eth0",
-        "address add 10.213.0.254/24 dev hub",
+        f"link set port1 netns {here}/71 name eth0", "address add 10.213.0.254/24 dev hub",
         "link set hub up",
-    ]
+    ]  # fmt: skip
 
 
 def test_an_era_says_how_losses_are_found():

@@ -133,9 +133,7 @@ def _stepped(recorded: Window, ranks: int, work: int, steps: int) -> float:
 @pytest.mark.parametrize("ranks", [1, 2, 16, 64])
 @pytest.mark.parametrize("work", [MS // 10, MS, 10 * MS])
 @pytest.mark.parametrize(("rate", "length"), [(300, MS // 3), (10, 5 * MS)])
-def test_programs_that_go_on_from_step_to_step_are_slowed_alike(
-    ranks: int, work: int, rate: int, length: int
-) -> None:
+def test_programs_that_go_on_from_step_to_step_are_slowed_alike(ranks, work, rate, length) -> None:
     recorded = poisson(5, rate, length, seconds=90)
     place = replay.RANKS.index(ranks)
     told = replay.slowdowns(replay.delays([recorded], work / 1e9), ONCE)[0][place]
@@ -144,9 +142,7 @@ def test_programs_that_go_on_from_step_to_step_are_slowed_alike(
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 16])
-def test_whoever_waited_for_a_short_event_does_not_come_out_of_the_end_of_a_long_one(
-    ranks: int,
-) -> None:
+def test_whoever_waited_for_a_short_event_does_not_come_out_of_the_end_of_a_long_one(ranks: int):
     """Many short events and a few long ones, as a quiet machine has them."""
     random = np.random.default_rng(7)
     lengths = np.where(random.random(40_000) < 0.002, 4 * MS, 15_000)
@@ -235,11 +231,8 @@ def test_ratios_of_quantiles_are_drawn_with_their_windows() -> None:
     nothing = durations.quantiles([window([], [])], places, often)
     (first, *_) = nothing.beside(reference, 20)
     assert (first["events"], first["value"], first["ratio"], first["ratio_low"]) == (
-        0,
-        None,
-        None,
-        None,
-    )
+        0, None, None, None,
+    )  # fmt: skip
 
 
 def test_a_law_of_any_weight_fits_its_own_sample_and_not_two_groups_of_lengths() -> None:

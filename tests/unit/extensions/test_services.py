@@ -71,18 +71,14 @@ def test_a_server_s_command_line_has_the_witness_its_folder_and_its_cpus():
     assert service_command(order_of(), SERVICE, its) == [
         *("docker", "run", "--rm", "--name=parity-1-1-1-chunks-1", "--pull=never"),
         *("--log-driver=none", "--network=host", "--read-only"),
-        f"--user={os.getuid()}:{os.getgid()}",
-        "--volume=/dev/shm:/dev/shm",
-        f"--volume={SCRATCH}:{SCRATCH}",
-        "sha256:feed",
-        *("/usr/bin/taskset", "-c", "1"),
+        f"--user={os.getuid()}:{os.getgid()}", "--volume=/dev/shm:/dev/shm",
+        f"--volume={SCRATCH}:{SCRATCH}", "sha256:feed", *("/usr/bin/taskset", "-c", "1"),
         *("/bin/sh", "-c", inner_command.WITNESS, "parity-evidence"),
         *("/usr/bin/env", "-i", f"--chdir={work}/servers/chunks-1"),
         *("A=1", f"HOME={work}", "LC_ALL=C"),
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        *(f"TMPDIR={work}", "TZ=UTC"),
-        *("/usr/sbin/served", "-f"),
-    ]
+        *(f"TMPDIR={work}", "TZ=UTC"), *("/usr/sbin/served", "-f"),
+    ]  # fmt: skip
     assert work / "servers/chunks-1" == SERVERS / "chunks-1"
 
 
@@ -96,13 +92,10 @@ def test_data_in_the_tree_of_a_container_has_its_folder_made_inside():
 def test_the_host_s_end_has_an_address_for_itself_and_for_each_server():
     assert host_commands("/proc/7/fd/8") == [
         "link add parity-link type veth peer name eth0 netns /proc/7/fd/8",
-        "address add 10.213.1.254/24 dev parity-link",
-        "address add 10.213.1.11/32 dev parity-link",
-        "address add 10.213.1.12/32 dev parity-link",
-        "address add 10.213.1.13/32 dev parity-link",
-        "address add 10.213.1.14/32 dev parity-link",
-        "link set parity-link up",
-    ]
+        "address add 10.213.1.254/24 dev parity-link", "address add 10.213.1.11/32 dev parity-link",
+        "address add 10.213.1.12/32 dev parity-link", "address add 10.213.1.13/32 dev parity-link",
+        "address add 10.213.1.14/32 dev parity-link", "link set parity-link up",
+    ]  # fmt: skip
 
 
 def evidence(marker: str, cpus: str, **namespaces: str) -> str:

@@ -62,38 +62,25 @@ def _order(inside: str = "servers", inherits: bool = True):
 def test_a_run_used_the_difference_of_two_readings():
     told = evidence(BEFORE, AFTER)
     assert told == {
-        "usage_seconds": "4.000000",
-        "usage_server_cpu_seconds": "1.75",
-        "usage_server_processes": "2",
-        "usage_carrier_cpu_seconds": "2.00",
-        "usage_carrier_processes": "1",
-        "usage_mount_cpu_seconds": "0.50",
-        "usage_mount_processes": "1",
-        "usage_disk_read_requests": "0",
-        "usage_disk_written_requests": "50",
-        "usage_disk_read_bytes": "0",
-        "usage_disk_written_bytes": f"{GIB}",
-        "usage_received.link": f"{3 * GIB}",
-        "usage_sent.link": f"{GIB}",
-        "usage_received.veth1": f"{2 * GIB}",
-        "usage_sent.veth1": "0",
+        "usage_seconds": "4.000000", "usage_server_cpu_seconds": "1.75",
+        "usage_server_processes": "2", "usage_carrier_cpu_seconds": "2.00",
+        "usage_carrier_processes": "1", "usage_mount_cpu_seconds": "0.50",
+        "usage_mount_processes": "1", "usage_disk_read_requests": "0",
+        "usage_disk_written_requests": "50", "usage_disk_read_bytes": "0",
+        "usage_disk_written_bytes": f"{GIB}", "usage_received.link": f"{3 * GIB}",
+        "usage_sent.link": f"{GIB}", "usage_received.veth1": f"{2 * GIB}", "usage_sent.veth1": "0",
         "usage_received.gone": "4",
-    }
+    }  # fmt: skip
 
 
 def test_metrics_are_per_gigabyte_of_the_file():
     told = evidence(BEFORE, AFTER) | {"usage_link": "link", "usage_client_cpu_seconds": "0.300"}
     values = {each.name: each.value for each in metrics.metrics_of(told, {"gigabytes": 2.0})}
     assert values == {
-        "server_cpu_seconds": 3.75,
-        "client_cpu_seconds": 0.3,
-        "cpu_seconds_per_gigabyte": 1.875,
-        "device_requests": 50,
-        "device_requests_per_second": 12.5,
-        "device_bytes_per_byte": 0.5,
-        "network_bytes_per_gigabyte": (6 * GIB + 4) / 2,
-        "link_bytes_per_gigabyte": 2 * GIB,
-    }
+        "server_cpu_seconds": 3.75, "client_cpu_seconds": 0.3, "cpu_seconds_per_gigabyte": 1.875,
+        "device_requests": 50, "device_requests_per_second": 12.5, "device_bytes_per_byte": 0.5,
+        "network_bytes_per_gigabyte": (6 * GIB + 4) / 2, "link_bytes_per_gigabyte": 2 * GIB,
+    }  # fmt: skip
     declared = [each.metric for each in metrics.METRICS]
     assert [name for name in declared if name in values] == list(values)
 

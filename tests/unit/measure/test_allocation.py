@@ -36,9 +36,7 @@ def test_without_a_batch_system_the_allocation_is_this_machine() -> None:
 
 
 @pytest.mark.parametrize("name", BATCH_SYSTEMS)
-def test_outside_of_any_job_a_block_is_refused_with_the_profile_of_its_system(
-    monkeypatch, name: str
-) -> None:
+def test_outside_of_any_job_a_block_is_refused_with_the_profile_of_its_system(monkeypatch, name):
     around = BATCH_SYSTEMS[name]
     monkeypatch.delenv(around.job_variable, raising=False)
     with pytest.raises(UserError, match=f"not a {around.title} job") as caught:

@@ -63,9 +63,7 @@ def test_what_a_runtime_says_beside_it_is_passed_over() -> None:
         ("exit 0", "the answer about programs and libraries is cut off", 1),
     ],
 )
-def test_a_failure_and_an_answer_that_is_not_whole_are_no_answer(
-    script: str, why: str, starts: int
-) -> None:
+def test_a_failure_and_an_answer_that_is_not_whole_are_no_answer(script, why, starts) -> None:
     arm = Wrapped(script=script)
     with pytest.raises(AuditError, match=r"^cannot run a command: ") as raised:
         audit_arm(arm, None, SHELL)

@@ -94,9 +94,7 @@ def _names(plan: Plan, *numbers: int) -> tuple[str, ...]:
         (10, [1000.0], True),
     ],
 )
-def test_the_time_is_over_if_one_more_block_would_end_after_it(
-    tmp_path: Path, minutes, seconds: list[float], over: bool
-) -> None:
+def test_the_time_is_over_if_one_more_block_would_end_after_it(tmp_path, minutes, seconds, over):
     plan = _plan(minutes)
     for number, each in enumerate(seconds):
         _begun(plan, tmp_path, number, each)
@@ -166,9 +164,7 @@ def test_a_batch_s_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert refused.value.where == f"{tmp_path / 'batch.json'}: measured"
 
 
-def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(dataset, "BLOCK_FOLDERS", tmp_path)
     for name in ("here", "begun"):
         (tmp_path / name).mkdir()
@@ -205,9 +201,7 @@ def _ledger(dataset):
     return ledger(dataset, stages), losses(dataset, stages)
 
 
-def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(tmp_path, monkeypatch):
     # Nothing is started, so another measurement on this machine is in nobody's way.
     monkeypatch.setattr(block, "SCRATCH", tmp_path / "scratch")
     plan, blocks = _plan(minutes=60, per_job=1), tmp_path / "blocks"

@@ -49,9 +49,7 @@ def _refusal(folder: Path, name: str, text: str | bytes) -> UserError:
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("text", [b"[]", b"{}", b"null", DEEP, b'{"version": NaN}', b"", b"\xff"])
-def test_what_is_no_such_document_is_one_message_with_its_file(
-    name: str, text: bytes, tmp_path: Path
-) -> None:
+def test_what_is_no_such_document_is_one_message_with_its_file(name, text, tmp_path) -> None:
     error = _refusal(tmp_path, name, text)
     assert error.where.startswith(str(tmp_path / name)) and error.action
 
@@ -133,9 +131,7 @@ _ARM = {
 }  # fmt: skip
 
 
-def test_an_older_session_and_an_older_start_are_read_where_a_block_is_resumed(
-    tmp_path: Path,
-) -> None:
+def test_an_older_session_and_an_older_start_are_read_where_a_block_is_resumed(tmp_path: Path):
     (session,) = json.loads(canonical(block_record_of()))["sessions"]
     old = {key: _without(session[key], "version") for key in ("start", "end")}
     write_json(tmp_path / "session-1-start.json", _without(old["start"], "allocation"))

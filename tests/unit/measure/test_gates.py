@@ -11,9 +11,7 @@ HOST = {"kernel": "0", "mnt": "1", "pid": "2", "user": "3", "net": "4", "ipc": "
 RECIPE = "sha256:feed"
 
 
-def _evidence(
-    marker: str, cpus: str = "0-1", root: str = "ext4,rw", **namespaces: str
-) -> dict[str, str]:
+def _evidence(marker, cpus="0-1", root="ext4,rw", **namespaces) -> dict[str, str]:
     inside = {f"namespace./proc/self/ns/{n}": i for n, i in (HOST | namespaces).items()}
     said = {"marker": marker, "Cpus_allowed_list:": cpus, "root": root} | inside
     lines = [f"{inner_command.EVIDENCE}{name}={value}\n" for name, value in said.items()]

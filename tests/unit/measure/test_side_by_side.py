@@ -116,10 +116,7 @@ def test_there_are_two_groups_as_long_as_a_pair_runs(version, tmp_path: Path) ->
 def test_without_a_controller_of_cpu_time_no_pair_is_started(lost, tmp_path: Path) -> None:
     gone = _tree(tmp_path, 1) / lost
     shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
-    with (
-        pytest.raises(NotStarted, match="no controller"),
-        side_by_side.control_groups(tmp_path),
-    ):
+    with pytest.raises(NotStarted, match="no controller"), side_by_side.control_groups(tmp_path):
         pass
 
 

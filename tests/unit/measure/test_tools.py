@@ -49,9 +49,7 @@ def test_the_static_tools_say_the_same_evidence_as_the_host_s(tmp_path: Path) ->
     assert {"root", "marker", "cpus_allowed", "namespace.mnt"} <= ours.keys()
 
 
-def test_a_program_that_is_not_static_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_is_not_static_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(places, "BUSYBOX", tmp_path / "busybox")
     place = tmp_path / "place"
     places.lay_out("")

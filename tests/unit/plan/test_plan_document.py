@@ -62,12 +62,9 @@ def test_every_archived_plan_is_read_and_keeps_its_digest(archive: str) -> None:
     shape = 1 + ("nodes" in content["blocks"][0]) + ("provider" in content)
     assert shape == SHAPES.get(archive, shape)
     old = {
-        "looks": [],
-        "minutes": None,
-        "blocks_per_job": 1,
-        "positive_control": None,
+        "looks": [], "minutes": None, "blocks_per_job": 1, "positive_control": None,
         "design": "in-turn",
-    }
+    }  # fmt: skip
     now = {"version": PLAN_VERSION, "blocks": [{"nodes": 1} | each for each in content["blocks"]]}
     assert json.loads(canonical(plan)) == old | {"provider": "system"} | content | now
     # What is registered is the file as it is, not what is made of it.

@@ -7,12 +7,7 @@ import msgspec
 import pytest
 
 from parity.core.errors import UserError
-from parity.records.noise_audit import (
-    AUDIT,
-    NOISE_AUDIT,
-    NOISE_AUDIT_VERSION,
-    read_noise_audit,
-)
+from parity.records.noise_audit import AUDIT, NOISE_AUDIT, NOISE_AUDIT_VERSION, read_noise_audit
 
 ROOT = Path(__file__).parents[3]
 ARCHIVED = sorted((ROOT / "results/archive").glob(f"*/{NOISE_AUDIT}"))

@@ -68,9 +68,7 @@ def test_every_planned_run_is_there_once_per_attempt(view: View, document: Conte
     assert len(found) == len(view.dataset.runs)
 
 
-def test_the_natives_of_every_comparison_are_those_of_the_analysis(
-    view: View, document: Content
-) -> None:
+def test_the_natives_of_every_comparison_are_those_of_the_analysis(view: View, document: Content):
     known = set(view.analysis.comparisons[["case", "metric"]].itertuples(index=False, name=None))
     assert document.archives[0].natives == {
         f"{case}/{metric}": ("native-a", "native-b") for case, metric in known
@@ -102,9 +100,7 @@ def test_every_comparison_is_there_and_says_how_it_ended(view: View, document: C
         ("reported", "no-margin"),
     ],
 )
-def test_an_answer_is_one_of_the_words_that_the_page_explains(
-    view: View, answer: str, word: str
-) -> None:
+def test_an_answer_is_one_of_the_words_that_the_page_explains(view: View, answer: str, word: str):
     row = next(view.analysis.comparisons.itertuples(index=False))
     assert ended_of(row._replace(answer=answer)) == word
     assert word in {**WORDS["dashboard"]["outcomes"], **WORDS["dashboard"]["verdicts"]}

@@ -66,9 +66,7 @@ def test_a_failed_control_or_few_blocks_let_no_difference_be_printed(
 
 
 @pytest.mark.parametrize("study", list(PLANS))
-def test_with_a_control_that_holds_the_same_differences_are_printed(
-    tmp_path: Path, study: str
-) -> None:
+def test_with_a_control_that_holds_the_same_differences_are_printed(tmp_path: Path, study: str):
     view = noisy(tmp_path, study, 8)
     assert SAID.search(printed(view))
     assert "differs from itself" not in texts.summary(view)

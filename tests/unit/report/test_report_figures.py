@@ -41,9 +41,7 @@ def failing(blocks: int) -> dict[tuple[int, str], tuple[str, str]]:
     ],
     ids=["native alone", "one block", "no valid run", "far apart"],
 )
-def test_any_dataset_can_be_drawn(
-    tmp_path: Path, blocks: int, arms: tuple[str, ...], plants: dict[str, Any]
-) -> None:
+def test_any_dataset_can_be_drawn(tmp_path, blocks, arms, plants) -> None:
     view = view_of(tmp_path, blocks, arms, **plants)
     for figure in drawn(view).values():
         plt.close(figure)
@@ -98,9 +96,7 @@ def test_a_ratio_has_a_logarithmic_axis_and_one_range_for_each_metric(tmp_path: 
         ("cannot-tell", "inconclusive", "same", "?"),
     ],
 )
-def test_an_answer_has_its_sign_and_the_marks_on_top_of_it(
-    answer: str, outcome: str, identity: str, sign: str
-) -> None:
+def test_an_answer_has_its_sign_and_the_marks_on_top_of_it(answer, outcome, identity, sign) -> None:
     row = SimpleNamespace(answer=answer, outcome=outcome, identity=identity)
     assert compare.symbol(row) == sign
 

@@ -90,9 +90,7 @@ def test_a_planted_cost_is_seen_where_it_was_planted(view: View, each: int) -> N
     ("hpcc-4x8", SPEC.quantities[0], 1),
     ("netpipe-2x2-tcp", Quantity("latency", "latency", "s", "lower"), -1),
 ])  # fmt: skip
-def test_performance_is_relative_to_the_reference_at_the_same_case(
-    view: View, case: str, quantity: Quantity, power: int
-) -> None:
+def test_performance_is_relative_to_the_reference_at_the_same_case(view, case, quantity, power):
     (point,) = along.curve(view, Series("", {4: case}), quantity, "docker").itertuples()
     values = np.array(view.values(case, quantity.metric)["docker"])
     median = view.median(case, quantity.metric, "native-a")
@@ -136,9 +134,7 @@ def test_the_figure_says_n_unit_margin_and_noise(figure: Figure) -> None:
     ],
     ids=["one node", "no single node", "native alone", "nothing ran"],
 )
-def test_any_study_over_nodes_can_be_drawn(
-    tmp_path: Path, node_counts: tuple[int, ...], plants: dict[str, Any]
-) -> None:
+def test_any_study_over_nodes_can_be_drawn(tmp_path, node_counts, plants) -> None:
     view = view_of(tmp_path, "cluster", node_counts, **plants)
     figure = figures.draw(view, SPEC)
     figure.canvas.draw()
@@ -195,9 +191,7 @@ def test_a_study_gets_its_own_text_or_the_default(study: str, file: str) -> None
 
 @pytest.mark.skipif(not shutil.which("latexmk"), reason="LaTeX is not installed")
 @pytest.mark.parametrize(("study", "ours"), [("scaling", True), ("default", False)])
-def test_the_paper_holds_the_figures_of_its_study_alone(
-    written: Path, tmp_path: Path, study: str, ours: bool
-) -> None:
+def test_the_paper_holds_the_figures_of_its_study_alone(written, tmp_path, study, ours) -> None:
     parts = [written / "numbers.tex", *(written / "tables").glob("*.tex")]
     parts += (written / "figures").glob("*.pdf")
     # What the claims add is the business of test_adjudication.

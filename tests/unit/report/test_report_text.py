@@ -152,9 +152,7 @@ def test_added_memory_is_free_of_the_drift_between_blocks(make_view: MakeView) -
         ("s,q,b,time,spread-of-runs", "5 cells instead of 9"),
     ],
 )
-def test_a_published_value_that_cannot_be_read_is_refused(
-    tmp_path: Path, row: str, said: str
-) -> None:
+def test_a_published_value_that_cannot_be_read_is_refused(tmp_path: Path, row: str, said: str):
     path = tmp_path / "values.csv"
     path.write_text(",".join(published.COLUMNS) + f"\n{row}\n")
     with pytest.raises(UserError, match="line 2") as refused:

@@ -24,9 +24,7 @@ CONDA_NAMES = {"matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
 
 
 @pytest.mark.parametrize("requirement", OWN + GROUPS, ids=lambda each: each.name)
-def test_every_requirement_has_bounds_that_the_locked_version_meets(
-    requirement: Requirement,
-) -> None:
+def test_every_requirement_has_bounds_that_the_locked_version_meets(requirement: Requirement):
     assert {each.operator for each in requirement.specifier} == {">=", "<"}
     assert requirement.specifier.contains(LOCKED[requirement.name])
 
@@ -36,9 +34,7 @@ def test_the_environment_of_the_workflow_holds_all_groups() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "envs").glob("*.yaml")), ids=lambda p: p.name)
-def test_conda_environments_have_the_locked_versions_of_all_that_the_package_needs(
-    path: Path,
-) -> None:
+def test_conda_environments_have_the_locked_versions_of_all_that_the_package_needs(path: Path):
     pinned = {}
     for dependency in yaml.safe_load(path.read_text())["dependencies"]:
         name, version = re.fullmatch(r"([a-z0-9-]+) =([0-9.]+)", dependency).groups()
@@ -90,9 +86,7 @@ def test_the_forge_runs_targets_that_are_there() -> None:
     assert targets == {"lint", "test-fast", "figures"} and targets <= made
 
 
-def test_an_installation_holds_the_whole_package_and_works_without_snakemake(
-    new_clone, tmp_path: Path
-) -> None:
+def test_an_installation_holds_the_whole_package_and_works_without_snakemake(new_clone, tmp_path):
     pytest.importorskip("hatchling", reason="the build backend is not installed")
     clone = new_clone()
     build = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"

@@ -64,9 +64,7 @@ def test_an_image_is_known_by_what_it_holds(tmp_path: Path) -> None:
         ("podman", {f"app@{DIGEST}": "5d"}, "containers-storage:@5d"),
     ],
 )
-def test_a_store_s_image_is_named_by_digest(
-    monkeypatch: pytest.MonkeyPatch, program: str, answers: dict[str, str], source: str
-) -> None:
+def test_a_store_s_image_is_named_by_digest(monkeypatch, program, answers, source) -> None:
     def answer(words: list[str], **_given: int) -> tuple[bool, str]:
         return words[0] == program and words[-1] in answers, answers.get(words[-1], "")
 
@@ -87,9 +85,7 @@ def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
         assert "a SIF file" in caught.value.allowed
 
 
-def test_of_another_architecture_it_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_another_architecture_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     layout(tmp_path / "app")
     (hosts := tmp_path / "hosts").touch()
     monkeypatch.setattr(foreign_image, "output_of", lambda *_words, **_: "")
