@@ -186,18 +186,15 @@ def test_a_planted_cause_is_named(folder, name):
     assert said.startswith(f"Cause: {cause}. The container costs " if cause else none), said
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (
-            ["--pattern=has ([0-9]+)", TWICE, "--", "/bin/sh", "-c", "sleep 0.5; echo it has 7"],
-            ("2 lines match the pattern", "--launcher"),
-        ),
-        (["--container=podman run --rootfs /:O", "--", "./nothing"], ("there is no program",)),
-        # It cannot be looked into.
-        (["--container=/bin/false", "--", "./work", "work", "60000000"], ("ended with status 1",)),
-    ],
-)
+@pytest.mark.parametrize(("words", "problem"), [
+    (
+        ["--pattern=has ([0-9]+)", TWICE, "--", "/bin/sh", "-c", "sleep 0.5; echo it has 7"],
+        ("2 lines match the pattern", "--launcher"),
+    ),
+    (["--container=podman run --rootfs /:O", "--", "./nothing"], ("there is no program",)),
+    # It cannot be looked into.
+    (["--container=/bin/false", "--", "./work", "work", "60000000"], ("ended with status 1",)),
+])  # fmt: skip
 def test_what_cannot_be_diagnosed_is_one_message_and_leaves_no_folder(folder, words, problem):
     done = said_by(folder, "--name=refused", *words)
     assert done.returncode and done.stderr.startswith("parity: "), done.stderr

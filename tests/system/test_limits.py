@@ -185,14 +185,11 @@ def test_a_neighbour_fills_memory_or_writes_a_file_and_is_gone(does, program, tm
         assert not [each for each in processes_in(WORK) if each.name() == "dd"]
 
 
-@pytest.mark.parametrize(
-    ("script", "reason", "detail"),
-    [
-        # It begins, and ends as soon as the program does begin.
-        ("until [ -e {} ]; do :; done", "gate-neighbour", "took 0.00 s"),
-        ("echo no loop here >&2; exit 3", "not-started", "no loop here"),
-    ],
-)
+@pytest.mark.parametrize(("script", "reason", "detail"), [
+    # It begins, and ends as soon as the program does begin.
+    ("until [ -e {} ]; do :; done", "gate-neighbour", "took 0.00 s"),
+    ("echo no loop here >&2; exit 3", "not-started", "no loop here"),
+])  # fmt: skip
 def test_a_neighbour_that_does_not_run_is_told(
     script, reason, detail, program, tmp_path, monkeypatch
 ):

@@ -171,16 +171,13 @@ def test_a_knob_that_the_kernel_has_not_is_named(monkeypatch):
         pytest.fail("it was made")
 
 
-@pytest.mark.parametrize(
-    ("change", "detail"),
-    [
-        (["sysctl", "-qw", "net.ipv4.tcp_sack=0"], "10.213.0.2: tcp_sack is 0, not 1"),
-        (["ip", "link", "set", "eth0", "mtu", "9000"], "10.213.0.2: mtu is 9000, not 1500"),
-        (["ethtool", "-K", "eth0", "tso", "off"], "tcp-segmentation-offload is off, not on"),
-        (["ip", "link", "set", "eth0", "down"], "10.213.0.2 cannot be reached from the hub"),
-        (["ip", "link", "delete", "eth0"], "the network cannot be asked any more"),
-    ],
-)
+@pytest.mark.parametrize(("change", "detail"), [
+    (["sysctl", "-qw", "net.ipv4.tcp_sack=0"], "10.213.0.2: tcp_sack is 0, not 1"),
+    (["ip", "link", "set", "eth0", "mtu", "9000"], "10.213.0.2: mtu is 9000, not 1500"),
+    (["ethtool", "-K", "eth0", "tso", "off"], "tcp-segmentation-offload is off, not on"),
+    (["ip", "link", "set", "eth0", "down"], "10.213.0.2 cannot be reached from the hub"),
+    (["ip", "link", "delete", "eth0"], "the network cannot be asked any more"),
+])  # fmt: skip
 def test_what_changes_on_the_way_fails_the_gate(change, detail):
     with network(order("native-a-veth"), 2) as state:
         subprocess.run([*state.places[1].words, *change], check=True, capture_output=True)

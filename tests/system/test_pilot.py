@@ -88,14 +88,11 @@ def _study() -> Study:
     return Study(**fields, **design, cases=(CASE,))
 
 
-@pytest.mark.parametrize(
-    ("argv", "why"),
-    [
-        (("/bin/false",), "exit-status, exit status 1"),
-        (("/bin/true",), "its output is not valid: unparsable"),
-        (("/bin/echo", "total time: 0.4s"), "its output is not valid: unparsable"),
-    ],
-)
+@pytest.mark.parametrize(("argv", "why"), [
+    (("/bin/false",), "exit-status, exit status 1"),
+    (("/bin/true",), "its output is not valid: unparsable"),
+    (("/bin/echo", "total time: 0.4s"), "its output is not valid: unparsable"),
+])  # fmt: skip
 def test_a_program_that_fails_or_says_something_else_is_refused(argv, why, monkeypatch) -> None:
     monkeypatch.setattr(plan, "benchmark_of", lambda *_: Replaced(*argv))
     with pytest.raises(UserError) as raised:

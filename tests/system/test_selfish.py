@@ -205,16 +205,11 @@ def test_a_limit_of_version_2_is_read_as_well(program, tmp_path):
     assert read_trace((tmp_path / TRACE).read_bytes()).quota_us == -1
 
 
-@pytest.mark.parametrize(
-    ("change", "status", "said"),
-    [
-        ({"mode": "fwq", "capacity": 10}, 5, "more entries than there is room for"),
-        ({"mode": "other"}, 2, "selfish: "),
-        ({"seconds": 0}, 2, "selfish: "),
-        ({"quantum": "x"}, 2, "selfish: "),
-        ({"seconds": 0.1}, 6, "No space left"),
-    ],
-)
+@pytest.mark.parametrize(("change", "status", "said"), [
+    ({"mode": "fwq", "capacity": 10}, 5, "more entries than there is room for"),
+    ({"mode": "other"}, 2, "selfish: "), ({"seconds": 0}, 2, "selfish: "),
+    ({"quantum": "x"}, 2, "selfish: "), ({"seconds": 0.1}, 6, "No space left"),
+])  # fmt: skip
 def test_other_words_and_what_has_no_room_are_refused_without_a_trace(
     program, tmp_path, change, status, said
 ):

@@ -36,15 +36,12 @@ def made(clone: Path) -> Path:
     return clone
 
 
-@pytest.mark.parametrize(
-    ("path", "target", "study", "rule"),
-    [
-        ("containers/hosts", "images", "torrez2019", "build_image"),
-        ("containers/etc/added.conf", "images", "torrez2019", "build_image"),
-        ("envs/spack/repo/repo.yaml", "native", "hpcg", "native"),
-        ("envs/spack/repo/packages/netpipe/added.patch", "native", "hpcg", "native"),
-    ],
-)
+@pytest.mark.parametrize(("path", "target", "study", "rule"), [
+    ("containers/hosts", "images", "torrez2019", "build_image"),
+    ("containers/etc/added.conf", "images", "torrez2019", "build_image"),
+    ("envs/spack/repo/repo.yaml", "native", "hpcg", "native"),
+    ("envs/spack/repo/packages/netpipe/added.patch", "native", "hpcg", "native"),
+])  # fmt: skip
 def test_a_changed_or_added_file_is_seen(made: Path, path: str, target: str, study: str, rule: str):
     words = ["-n", target, "--rerun-triggers", "mtime", "--config"]
     words += [f"study=config/studies/{study}.yaml", "scale=smoke"]

@@ -289,15 +289,12 @@ def test_kappa_is_cohen_s_with_the_error_of_fleiss() -> None:
     assert alike.share95[0] == pytest.approx(0.832, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "reason"),
-    [
-        ([], "nothing is in both"),
-        ([("open", "open")] * 40, "all are open in both"),
-        ([("open", "open")] * 20 + [("open", "same")] * 20, "all are open in one"),
-        ([("same", "same"), ("open", "open")] * 3 + [("same", "open")], "too few: 2 words need 8"),
-    ],
-)
+@pytest.mark.parametrize(("pairs", "reason"), [
+    ([], "nothing is in both"),
+    ([("open", "open")] * 40, "all are open in both"),
+    ([("open", "open")] * 20 + [("open", "same")] * 20, "all are open in one"),
+    ([("same", "same"), ("open", "open")] * 3 + [("same", "open")], "too few: 2 words need 8"),
+])  # fmt: skip
 def test_too_few_words_are_counted_and_give_no_kappa(pairs, reason) -> None:
     found = kappa_of(pairs)
     assert found.reason == reason and math.isnan(found.kappa) and found.total == len(pairs)

@@ -57,16 +57,13 @@ def test_a_slower_arm_costs_more_in_time_and_in_rate(analyse: Analyse) -> None:
     assert row(done, "sysbench", "podman").outcome == outcomes.EQUIVALENT
 
 
-@pytest.mark.parametrize(
-    ("native", "docker", "pair", "outcome", "reason"),
-    [
-        # No equivalence without an equivalent control, and no difference if it differs.
-        (1.008, 1.004, outcomes.INCONCLUSIVE, outcomes.INCONCLUSIVE, decision.CONTROL_FAILED),
-        (1.05, 1.05, outcomes.DIFFERENT, outcomes.INCONCLUSIVE, decision.CONTROL_DIFFERS),
-        # One that decides nothing lets a difference stand.
-        (1.01, 1.05, outcomes.INCONCLUSIVE, outcomes.DIFFERENT, ""),
-    ],
-)
+@pytest.mark.parametrize(("native", "docker", "pair", "outcome", "reason"), [
+    # No equivalence without an equivalent control, and no difference if it differs.
+    (1.008, 1.004, outcomes.INCONCLUSIVE, outcomes.INCONCLUSIVE, decision.CONTROL_FAILED),
+    (1.05, 1.05, outcomes.DIFFERENT, outcomes.INCONCLUSIVE, decision.CONTROL_DIFFERS),
+    # One that decides nothing lets a difference stand.
+    (1.01, 1.05, outcomes.INCONCLUSIVE, outcomes.DIFFERENT, ""),
+])  # fmt: skip
 def test_the_control_is_compared_like_an_arm_and_gates(
     analyse, native, docker, pair, outcome, reason
 ) -> None:

@@ -39,15 +39,10 @@ def test_smallest_margin_is_the_edge_of_equivalence() -> None:
     assert _outcome(logs, smallest * 0.9999) == outcomes.INCONCLUSIVE
 
 
-@pytest.mark.parametrize(
-    ("log_ratio", "scatter", "blocks", "expected"),
-    [
-        (0.0, 0.004, 30, outcomes.EQUIVALENT),
-        (0.03, 0.004, 30, outcomes.DIFFERENT),
-        (-0.03, 0.004, 30, outcomes.DIFFERENT),
-        (0.0, 0.1, 5, outcomes.INCONCLUSIVE),
-    ],
-)
+@pytest.mark.parametrize(("log_ratio", "scatter", "blocks", "expected"), [
+    (0.0, 0.004, 30, outcomes.EQUIVALENT), (0.03, 0.004, 30, outcomes.DIFFERENT),
+    (-0.03, 0.004, 30, outcomes.DIFFERENT), (0.0, 0.1, 5, outcomes.INCONCLUSIVE),
+])  # fmt: skip
 def test_planted_effects_are_found(log_ratio, scatter, blocks, expected: str) -> None:
     logs = np.random.default_rng(3).normal(log_ratio, scatter, blocks)
     assert _outcome(logs, 0.01) == expected
@@ -111,31 +106,22 @@ def test_a_difference_is_decided_in_its_own_unit() -> None:
     assert decision.decide(seconds, None, ratio=False).outcome == outcomes.REPORTED
 
 
-@pytest.mark.parametrize(
-    ("ends", "expected"),
-    [
-        ((0.2, 0.9), outcomes.EQUIVALENT),
-        ((1.1, 1.2), outcomes.DIFFERENT),
-        ((0.9, 1.1), outcomes.INCONCLUSIVE),
-    ],
-)
+@pytest.mark.parametrize(("ends", "expected"), [
+    ((0.2, 0.9), outcomes.EQUIVALENT), ((1.1, 1.2), outcomes.DIFFERENT),
+    ((0.9, 1.1), outcomes.INCONCLUSIVE),
+])  # fmt: skip
 def test_a_bound_on_one_side(ends, expected) -> None:
     assert decision.outcome_of(ends, ends, (-math.inf, 1.0)) == expected
 
 
-@pytest.mark.parametrize(
-    ("control", "says_same", "objection"),
-    [
-        (outcomes.EQUIVALENT, True, ""),
-        (outcomes.EQUIVALENT, False, ""),
-        (outcomes.INCONCLUSIVE, True, decision.CONTROL_FAILED),
-        (outcomes.INCONCLUSIVE, False, ""),
-        (outcomes.DIFFERENT, True, decision.CONTROL_DIFFERS),
-        (outcomes.DIFFERENT, False, decision.CONTROL_DIFFERS),
-        (decision.NONE, True, decision.NO_CONTROL),
-        (decision.NONE, False, decision.NO_CONTROL),
-    ],
-)
+@pytest.mark.parametrize(("control", "says_same", "objection"), [
+    (outcomes.EQUIVALENT, True, ""), (outcomes.EQUIVALENT, False, ""),
+    (outcomes.INCONCLUSIVE, True, decision.CONTROL_FAILED),
+    (outcomes.INCONCLUSIVE, False, ""),
+    (outcomes.DIFFERENT, True, decision.CONTROL_DIFFERS),
+    (outcomes.DIFFERENT, False, decision.CONTROL_DIFFERS),
+    (decision.NONE, True, decision.NO_CONTROL), (decision.NONE, False, decision.NO_CONTROL),
+])  # fmt: skip
 def test_what_the_pair_lets_be_said(control: str, says_same: bool, objection: str) -> None:
     assert decision.objection_of(control, says_same) == objection
     outcome = outcomes.EQUIVALENT if says_same else outcomes.DIFFERENT
@@ -232,19 +218,16 @@ def test_what_lies_far_off_is_counted_and_leaves_the_mean_open() -> None:
     assert below.mean90[0] < 1 - 0.01
 
 
-@pytest.mark.parametrize(
-    ("logs", "margin", "outcome", "answer"),
-    [
-        (np.linspace(0.002, 0.006, 12), 0.01, outcomes.EQUIVALENT, outcomes.COSTS),
-        (np.linspace(-0.006, -0.002, 12), 0.01, outcomes.EQUIVALENT, outcomes.SAVES),
-        (np.linspace(-0.01, 0.02, 12), 0.01, outcomes.INCONCLUSIVE, outcomes.AT_MOST),
-        (np.linspace(-0.3, 0.5, 12), 0.01, outcomes.INCONCLUSIVE, outcomes.CANNOT_TELL),
-        (np.linspace(0.04, 0.06, 12), 0.01, outcomes.DIFFERENT, outcomes.COSTS),
-        (np.linspace(0.04, 0.06, 12), None, outcomes.REPORTED, outcomes.REPORTED),
-        ([0.1], 0.01, outcomes.TOO_FEW_BLOCKS, outcomes.TOO_FEW_BLOCKS),
-        ([0.1, 0.1, 0.1], 0.01, outcomes.INCONCLUSIVE, outcomes.CANNOT_TELL),
-    ],
-)
+@pytest.mark.parametrize(("logs", "margin", "outcome", "answer"), [
+    (np.linspace(0.002, 0.006, 12), 0.01, outcomes.EQUIVALENT, outcomes.COSTS),
+    (np.linspace(-0.006, -0.002, 12), 0.01, outcomes.EQUIVALENT, outcomes.SAVES),
+    (np.linspace(-0.01, 0.02, 12), 0.01, outcomes.INCONCLUSIVE, outcomes.AT_MOST),
+    (np.linspace(-0.3, 0.5, 12), 0.01, outcomes.INCONCLUSIVE, outcomes.CANNOT_TELL),
+    (np.linspace(0.04, 0.06, 12), 0.01, outcomes.DIFFERENT, outcomes.COSTS),
+    (np.linspace(0.04, 0.06, 12), None, outcomes.REPORTED, outcomes.REPORTED),
+    ([0.1], 0.01, outcomes.TOO_FEW_BLOCKS, outcomes.TOO_FEW_BLOCKS),
+    ([0.1, 0.1, 0.1], 0.01, outcomes.INCONCLUSIVE, outcomes.CANNOT_TELL),
+])  # fmt: skip
 def test_the_answer_is_a_bound_and_the_outcome_is_at_the_margin(logs, margin, outcome, answer):
     """That a cost lies inside of a margin does not make it nothing."""
     found = decision.decide(logs, margin)

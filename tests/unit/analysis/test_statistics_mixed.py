@@ -118,16 +118,13 @@ def test_the_interval_covers_as_often_as_it_says() -> None:
     assert abs(missed - 15) < 4 * 3.8
 
 
-@pytest.mark.parametrize(
-    ("runs", "error", "message"),
-    [
-        (_runs(1, TWO), sensitivity.NotFittedError, "two blocks"),
-        (_runs(2, TWO).assign(position=[1, 2, 1, 2]), sensitivity.NotFittedError, "told apart"),
-        (_runs(2, TWO).assign(position=[1, 2, 2, 1]), sensitivity.NotFittedError, "too few"),
-        (_runs(4, TWO).assign(log=1.5), sensitivity.NotFittedError, "the same"),
-        (_runs(4, TWO).assign(log=math.nan), ValueError, "finite"),
-    ],
-)
+@pytest.mark.parametrize(("runs", "error", "message"), [
+    (_runs(1, TWO), sensitivity.NotFittedError, "two blocks"),
+    (_runs(2, TWO).assign(position=[1, 2, 1, 2]), sensitivity.NotFittedError, "told apart"),
+    (_runs(2, TWO).assign(position=[1, 2, 2, 1]), sensitivity.NotFittedError, "too few"),
+    (_runs(4, TWO).assign(log=1.5), sensitivity.NotFittedError, "the same"),
+    (_runs(4, TWO).assign(log=math.nan), ValueError, "finite"),
+])  # fmt: skip
 def test_what_no_model_fits_says_why(runs: pd.DataFrame, error, message: str) -> None:
     with pytest.raises(error, match=message):
         sensitivity.contrasts(runs, ["native"])

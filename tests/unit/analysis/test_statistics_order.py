@@ -59,18 +59,14 @@ def test_holm_is_that_of_statsmodels_to_the_last_digit() -> None:
         assert methods.holm(values) == tuple(multipletests(values, method="holm")[1])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: methods.page_trend(_blocks([[1, 2, 3]])),
-        lambda: methods.page_trend(_blocks([[1, 2], [1, 2]])),
-        lambda: methods.page_trend(_blocks([[1, 2, math.nan]] * 3)),
-        lambda: methods.page_trend(_blocks([[1, 2, 3]] * 3), "up"),
-        lambda: methods.slopes_per_doubling(_blocks([[0.0]])),
-        lambda: methods.holm([0.5, 1.5]),
-        lambda: methods.holm([math.nan]),
-    ],
-)
+@pytest.mark.parametrize("wrong", [
+    lambda: methods.page_trend(_blocks([[1, 2, 3]])),
+    lambda: methods.page_trend(_blocks([[1, 2], [1, 2]])),
+    lambda: methods.page_trend(_blocks([[1, 2, math.nan]] * 3)),
+    lambda: methods.page_trend(_blocks([[1, 2, 3]] * 3), "up"),
+    lambda: methods.slopes_per_doubling(_blocks([[0.0]])),
+    lambda: methods.holm([0.5, 1.5]), lambda: methods.holm([math.nan]),
+])  # fmt: skip
 def test_nonsense_is_refused(wrong) -> None:
     with pytest.raises(ValueError):
         wrong()

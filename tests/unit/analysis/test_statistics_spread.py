@@ -136,15 +136,12 @@ def test_the_p_of_a_coefficient_belongs_to_its_bounds() -> None:
     assert methods.cv_bound([3.0] * 6, 0.95) == 0 and methods.p_cv_below([3.0] * 6, 0.05) == 0
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: methods.scatter_ratio(methods.deviations_of([1, 2], [1, 2])),
-        lambda: methods.scatter_ratio(methods.deviations_of([1, 2, 3], [1, 1, 1])),
-        lambda: methods.cv_bound([1.0, 2.0, 3.0, 4.0, 0.0], 0.95),
-        lambda: methods.cv_bound([1.0, 2.0, 3.0, 4.0], 0.95),
-    ],
-)
+@pytest.mark.parametrize("wrong", [
+    lambda: methods.scatter_ratio(methods.deviations_of([1, 2], [1, 2])),
+    lambda: methods.scatter_ratio(methods.deviations_of([1, 2, 3], [1, 1, 1])),
+    lambda: methods.cv_bound([1.0, 2.0, 3.0, 4.0, 0.0], 0.95),
+    lambda: methods.cv_bound([1.0, 2.0, 3.0, 4.0], 0.95),
+])  # fmt: skip
 def test_nonsense_is_refused(wrong) -> None:
     with pytest.raises(ValueError):
         wrong()

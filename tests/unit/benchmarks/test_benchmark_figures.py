@@ -88,15 +88,12 @@ def test_a_value_is_a_metric_in_the_recorded_unit() -> None:
     assert replace(quantity, shown="", factor=1.0).unit == "s"
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("figures: [{name: x, quantities: [time], title: X, caption: Y, in_row: true}]", "in_row"),
-        ("figures: [{name: x, quantities: [rate], title: X, caption: Y}]", "rate"),
-        ("figures: [{name: x, quantities: [time], title: X}]", "caption"),
-        ("parameter: {}", "parameter"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    ("figures: [{name: x, quantities: [time], title: X, caption: Y, in_row: true}]", "in_row"),
+    ("figures: [{name: x, quantities: [rate], title: X, caption: Y}]", "rate"),
+    ("figures: [{name: x, quantities: [time], title: X}]", "caption"),
+    ("parameter: {}", "parameter"),
+])  # fmt: skip
 def test_a_description_with_a_mistake_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "toy.yaml").write_text(text)
     with pytest.raises((ValueError, KeyError), match=problem):

@@ -78,25 +78,18 @@ FREE_LISTS_UNTOLD = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("rows", "reason"),
-    [
-        (samples("memory/samples-few.jsonl"), "too-few-samples"),
-        (PLANTED[:5], "too-few-samples"),
-        ([row(-0.2)], "too-few-samples"),
-        # None from before the start.
-        (PLANTED[1:], "no-background"),
-        ([], "no-background"),
-        (FREE_LISTS_UNTOLD, "unparsable"),
-        (PLANTED + PLANTED, "several-runs"),
-        ([PLANTED[0], *PLANTED], "several-runs"),
-        # Less than no memory.
-        *(
-            ([s | ({key: -1} if s[key] is not None else {}) for s in PLANTED], "unparsable")
-            for key in ("node_used", "node_free_per_cpu", "private_dirty")
-        ),
-    ],
-)
+@pytest.mark.parametrize(("rows", "reason"), [
+    (samples("memory/samples-few.jsonl"), "too-few-samples"),
+    (PLANTED[:5], "too-few-samples"), ([row(-0.2)], "too-few-samples"),
+    # None from before the start.
+    (PLANTED[1:], "no-background"), ([], "no-background"), (FREE_LISTS_UNTOLD, "unparsable"),
+    (PLANTED + PLANTED, "several-runs"), ([PLANTED[0], *PLANTED], "several-runs"),
+    # Less than no memory.
+    *(
+        ([s | ({key: -1} if s[key] is not None else {}) for s in PLANTED], "unparsable")
+        for key in ("node_used", "node_free_per_cpu", "private_dirty")
+    ),
+])  # fmt: skip
 def test_samples_that_tell_nothing_are_refused(rows, reason):
     assert (parse(rows).reason, parse(rows).metrics) == (reason, ())
 

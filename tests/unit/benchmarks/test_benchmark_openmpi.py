@@ -32,20 +32,17 @@ def test_a_real_world(name, nodes, ranks):
 ONE_NAME = "[n1:1] mca: bml: Using self btl for send to [[26559,1],0] on node n1\n" * 2
 
 
-@pytest.mark.parametrize(
-    ("text", "nodes", "ranks", "reason"),
-    [
-        (golden("openmpi/singletons.txt"), 2, 2, "singletons"),
-        (ONE_NAME, 1, 2, "singletons"),
-        (golden("openmpi/one-rank.txt"), 1, 2, "world-size"),
-        (golden("openmpi/not-launched.txt"), 2, 2, "world-size"),
-        (golden("openmpi/tcp-within-node.txt"), 1, 2, "transport"),
-        (golden("openmpi/two-nodes.txt"), 1, 4, "transport"),
-        (golden("openmpi/two-nodes.txt"), 4, 4, "transport"),
-        (golden("openmpi/two-nodes.txt"), 2, 2, "world-size"),
-        (golden("openmpi/two-nodes.txt"), 2, 6, "world-size"),
-    ],
-)
+@pytest.mark.parametrize(("text", "nodes", "ranks", "reason"), [
+    (golden("openmpi/singletons.txt"), 2, 2, "singletons"),
+    (ONE_NAME, 1, 2, "singletons"),
+    (golden("openmpi/one-rank.txt"), 1, 2, "world-size"),
+    (golden("openmpi/not-launched.txt"), 2, 2, "world-size"),
+    (golden("openmpi/tcp-within-node.txt"), 1, 2, "transport"),
+    (golden("openmpi/two-nodes.txt"), 1, 4, "transport"),
+    (golden("openmpi/two-nodes.txt"), 4, 4, "transport"),
+    (golden("openmpi/two-nodes.txt"), 2, 2, "world-size"),
+    (golden("openmpi/two-nodes.txt"), 2, 6, "world-size"),
+])  # fmt: skip
 def test_another_world_than_the_one_asked_for(text, nodes, ranks, reason):
     assert refusal(text, nodes, ranks) == reason
 

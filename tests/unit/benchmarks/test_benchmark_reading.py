@@ -70,17 +70,12 @@ def test_a_part_is_not_more_than_the_whole():
 RUN = "begin\nvalue = 3\nend of 7\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (RUN + RUN, "several-runs"),
-        ("begin\nvalue = 2\n" + RUN, "several-runs"),
-        (RUN.replace("begin", "") + "\n", "unparsable"),
-        ("begin\n" + "end of 7\n" * 2, "several-runs"),
-        (RUN + "more", "truncated"),
-        (RUN[:-3], "truncated"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    (RUN + RUN, "several-runs"), ("begin\nvalue = 2\n" + RUN, "several-runs"),
+    (RUN.replace("begin", "") + "\n", "unparsable"),
+    ("begin\n" + "end of 7\n" * 2, "several-runs"), (RUN + "more", "truncated"),
+    (RUN[:-3], "truncated"),
+])  # fmt: skip
 def test_a_text_that_is_not_one_whole_run(text, expected):
     assert reason(require_complete, text, "begin", "end of [0-9]") == expected
 

@@ -77,48 +77,42 @@ def run(name, folder, **parameters):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "asked", "metric", "low", "high"),
-    [
-        ("sysbench", {"events": 50, "threads": 2}, "time", 0, 10),
-        *(
-            ("sysbench-libaio", {"libaio": level, "events": 50}, "time", 0, 10)
-            for level in ("linked", "absent")
-        ),
-        ("oslat", {"seconds": 1}, "noise_share", -1e-9, 1),
-        *(
-            (
-                "likwid",
-                {"kernel": kernel, "working_set_mib": 10, "threads": 2},
-                "bandwidth",
-                0.1,
-                1e4,
-            )
-            for kernel in ("copy", "triad", "stream")
-        ),
-        ("hpcc", {"n": 500}, "hpl", 0, math.inf),
-        ("hpcc", {"n": 500, "nodes": 1, "ranks": 2}, "hpl", 0, math.inf),
-        *(
-            ("netpipe", TWO | {"protocol": on, "upper_bound": 65_536, "repetitions": 50}, *bounds)
-            for on in ("tcp", "mpi")
-            for bounds in (("latency", 0, 0.01), ("bandwidth", 0.01, 1e4))
-        ),
-        *(
-            ("hpcg", {"nodes": 1, "ranks": ranks, "n": 16, "seconds": 1}, "rate", 0, math.inf)
-            for ranks in (1, 2)
-        ),
-        ("stream", {"elements": 10_000_000, "threads": 2}, "triad", 0.1, 1e4),
-        *(
-            ("npb", TWO | {"kernel": kernel, "class": "S"}, "rate", 0, math.inf)
-            for kernel in KERNELS
-        ),
-        *(
-            ("ior", TWO | {"file": file, "access": access, "block_mib": 4}, "write", 0, math.inf)
-            for file in ("own", "shared")
-            for access in ("buffered", "direct")
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "asked", "metric", "low", "high"), [
+    ("sysbench", {"events": 50, "threads": 2}, "time", 0, 10),
+    *(
+        ("sysbench-libaio", {"libaio": level, "events": 50}, "time", 0, 10)
+        for level in ("linked", "absent")
+    ),
+    ("oslat", {"seconds": 1}, "noise_share", -1e-9, 1),
+    *(
+        (
+            "likwid",
+            {"kernel": kernel, "working_set_mib": 10, "threads": 2},
+            "bandwidth",
+            0.1,
+            1e4,
+        )
+        for kernel in ("copy", "triad", "stream")
+    ),
+    ("hpcc", {"n": 500}, "hpl", 0, math.inf),
+    ("hpcc", {"n": 500, "nodes": 1, "ranks": 2}, "hpl", 0, math.inf),
+    *(
+        ("netpipe", TWO | {"protocol": on, "upper_bound": 65_536, "repetitions": 50}, *bounds)
+        for on in ("tcp", "mpi")
+        for bounds in (("latency", 0, 0.01), ("bandwidth", 0.01, 1e4))
+    ),
+    *(
+        ("hpcg", {"nodes": 1, "ranks": ranks, "n": 16, "seconds": 1}, "rate", 0, math.inf)
+        for ranks in (1, 2)
+    ),
+    ("stream", {"elements": 10_000_000, "threads": 2}, "triad", 0.1, 1e4),
+    *(("npb", TWO | {"kernel": kernel, "class": "S"}, "rate", 0, math.inf) for kernel in KERNELS),
+    *(
+        ("ior", TWO | {"file": file, "access": access, "block_mib": 4}, "write", 0, math.inf)
+        for file in ("own", "shared")
+        for access in ("buffered", "direct")
+    ),
+])  # fmt: skip
 def test_a_real_run(tmp_path, name, asked, metric, low, high):
     parsed = run(name, tmp_path, **asked)
     assert parsed.valid, parsed.detail

@@ -21,25 +21,22 @@ TOO_LARGE = 8 * stream.BUILDS[-1] // 4 + 1
 ONE, TWO = {"nodes": 1, "ranks": 2}, {"nodes": 2, "ranks": 2}
 
 
-@pytest.mark.parametrize(
-    ("name", "asked", "node", "problem"),
-    [
-        ("sysbench", {"threads": 3}, {}, "3 logical CPUs are asked for, and 2 may be used"),
-        ("hpcc", {"p": 2}, {}, "4 logical CPUs are asked for"),
-        ("hpcc", {"nodes": 2, "ranks": 6}, {}, "3 logical CPUs are asked for"),
-        ("npb", {"kernel": "lu", "nodes": 3, "ranks": 6}, {}, "power of two ranks, not on 6"),
-        ("ior", ONE | {"block_mib": 8, "transfer_kib": 3072}, {}, "3072 KiB do not fill a block"),
-        ("ior", TWO, {}, "each node's working folder is its own"),
-        ("likwid", {"kernel": "copy"}, {"last_level_cache": 0}, "does not tell the size of its"),
-        ("stream", {}, {"last_level_cache": 0}, "no build of STREAM is for this node's"),
-        ("stream", {}, {"last_level_cache": TOO_LARGE}, "no build of STREAM is for this node's"),
-        ("stream", {}, {"memory": 2**32}, "STREAM needs 3.6 GiB, and this node has 4.0 GiB"),
-        ("netpipe", {"protocol": "tcp", **TWO}, {}, "the names of 2 nodes"),
-        ("netpipe", {"protocol": "tcp", "nodes": 1, "ranks": 4}, {}, "(?s)not 4.*netpipe.alloc"),
-        ("hpcg", TWO, {"launcher": False}, "2 nodes are asked for, and the system's file names"),
-        ("hpcg", {"nodes": 1, "ranks": 3}, {"launcher": False}, "3 logical CPUs are asked for"),
-    ],
-)
+@pytest.mark.parametrize(("name", "asked", "node", "problem"), [
+    ("sysbench", {"threads": 3}, {}, "3 logical CPUs are asked for, and 2 may be used"),
+    ("hpcc", {"p": 2}, {}, "4 logical CPUs are asked for"),
+    ("hpcc", {"nodes": 2, "ranks": 6}, {}, "3 logical CPUs are asked for"),
+    ("npb", {"kernel": "lu", "nodes": 3, "ranks": 6}, {}, "power of two ranks, not on 6"),
+    ("ior", ONE | {"block_mib": 8, "transfer_kib": 3072}, {}, "3072 KiB do not fill a block"),
+    ("ior", TWO, {}, "each node's working folder is its own"),
+    ("likwid", {"kernel": "copy"}, {"last_level_cache": 0}, "does not tell the size of its"),
+    ("stream", {}, {"last_level_cache": 0}, "no build of STREAM is for this node's"),
+    ("stream", {}, {"last_level_cache": TOO_LARGE}, "no build of STREAM is for this node's"),
+    ("stream", {}, {"memory": 2**32}, "STREAM needs 3.6 GiB, and this node has 4.0 GiB"),
+    ("netpipe", {"protocol": "tcp", **TWO}, {}, "the names of 2 nodes"),
+    ("netpipe", {"protocol": "tcp", "nodes": 1, "ranks": 4}, {}, "(?s)not 4.*netpipe.alloc"),
+    ("hpcg", TWO, {"launcher": False}, "2 nodes are asked for, and the system's file names"),
+    ("hpcg", {"nodes": 1, "ranks": 3}, {"launcher": False}, "3 logical CPUs are asked for"),
+])  # fmt: skip
 def test_what_cannot_run_is_refused_before_it_starts(name, asked, node, problem):
     benchmark = benchmarks()[name]
     levels = {key: levels[0] for key, levels in benchmark.factors.items()}

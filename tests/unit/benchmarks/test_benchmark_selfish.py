@@ -102,16 +102,12 @@ def inside(limit, **head):
     return BENCHMARK.parse(outputs)
 
 
-@pytest.mark.parametrize(
-    ("limit", "head", "name"),
-    [
-        ({"quota_us": 50_000, "period_us": 100_000}, {}, "quota_us"),
-        ({"quota_us": 50_000, "period_us": 50_000}, {"quota_us": 50_000}, "period_us"),
-        ({"burst_us": 5}, {}, "burst_us"),
-        ({"shares": 128, "weight": 5}, {}, "shares"),
-        ({"shares": 128, "weight": 5}, {"shares": 0, "weight": 100}, "weight"),
-    ],
-)
+@pytest.mark.parametrize(("limit", "head", "name"), [
+    ({"quota_us": 50_000, "period_us": 100_000}, {}, "quota_us"),
+    ({"quota_us": 50_000, "period_us": 50_000}, {"quota_us": 50_000}, "period_us"),
+    ({"burst_us": 5}, {}, "burst_us"), ({"shares": 128, "weight": 5}, {}, "shares"),
+    ({"shares": 128, "weight": 5}, {"shares": 0, "weight": 100}, "weight"),
+])  # fmt: skip
 def test_a_limit_that_is_not_there_inside_is_not_in_force(limit, head, name):
     parsed = inside(limit, throttled=1, **head)
     assert (parsed.valid, parsed.reason) == (False, "limit-not-in-force")
@@ -181,27 +177,23 @@ def test_no_part_is_a_whole(length):
     assert parsed.reason in ("truncated", "unparsable")
 
 
-@pytest.mark.parametrize(
-    ("content", "asked", "reason"),
-    [
-        (trace([(0, 400)]) + b"more", {}, "several-runs"),
-        (trace([(0, 400)], version=3), {}, "unparsable"),
-        (trace([(0, 400)]), {"mode": "fwq"}, "wrong-size"),
-        (trace([(0, 400)]), {"quantum": 3}, "wrong-size"),
-        (trace([(0, 400)]), {"multiple": 6}, "wrong-size"),
-        (trace([(0, 400)], seconds=0.5), {}, "wrong-size"),
-        (b"text", {}, "unparsable"),
-        # Traces that are whole and cannot be.
-        (trace([(0, 2_000_000_000)]), {}, "contradictory"),
-        (trace([(2_000_000_000, 400)]), {}, "contradictory"),
-        (trace([(0, 2**63), (1, 2**63)]), {}, "contradictory"),
-        (trace([(0, 400)], minimum=float("nan")), {}, "unparsable"),
-        (trace([(0, 400)], threshold=float("inf")), {}, "unparsable"),
-        (trace([(0, 400)], threshold=-350.0), {}, "unparsable"),
-        (trace([(0, 400)], hz=0), {}, "unparsable"),
-        (trace([], duration_ns=0), {}, "unparsable"),
-    ],
-)
+@pytest.mark.parametrize(("content", "asked", "reason"), [
+    (trace([(0, 400)]) + b"more", {}, "several-runs"),
+    (trace([(0, 400)], version=3), {}, "unparsable"),
+    (trace([(0, 400)]), {"mode": "fwq"}, "wrong-size"),
+    (trace([(0, 400)]), {"quantum": 3}, "wrong-size"),
+    (trace([(0, 400)]), {"multiple": 6}, "wrong-size"),
+    (trace([(0, 400)], seconds=0.5), {}, "wrong-size"),
+    (b"text", {}, "unparsable"),
+    # Traces that are whole and cannot be.
+    (trace([(0, 2_000_000_000)]), {}, "contradictory"),
+    (trace([(2_000_000_000, 400)]), {}, "contradictory"),
+    (trace([(0, 2**63), (1, 2**63)]), {}, "contradictory"),
+    (trace([(0, 400)], minimum=float("nan")), {}, "unparsable"),
+    (trace([(0, 400)], threshold=float("inf")), {}, "unparsable"),
+    (trace([(0, 400)], threshold=-350.0), {}, "unparsable"),
+    (trace([(0, 400)], hz=0), {}, "unparsable"), (trace([], duration_ns=0), {}, "unparsable"),
+])  # fmt: skip
 def test_what_is_no_trace_of_this_run(content, asked, reason):
     assert parse(content, **asked).reason == reason
 

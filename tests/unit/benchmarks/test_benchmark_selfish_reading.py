@@ -45,18 +45,13 @@ def test_what_neither_selfish_nor_the_reader_took_is_what_serving_took():
     assert "serving_cpu" not in values(parse(IDLE, "nothing"))
 
 
-@pytest.mark.parametrize(
-    ("line", "beside", "more", "reason"),
-    [
-        (IDLE, "reading", {}, "wrong-size"),
-        (LINE, "nothing", {}, "wrong-size"),
-        (LINE + LINE, "reading", {}, "unparsable"),
-        (LINE[:-1], "reading", {}, "unparsable"),
-        ("", "nothing", {}, "unparsable"),
-        # What selfish refuses stays refused.
-        (LINE, "reading", {"files": {TALLY: LINE}}, "unparsable"),
-    ],
-)
+@pytest.mark.parametrize(("line", "beside", "more", "reason"), [
+    (IDLE, "reading", {}, "wrong-size"), (LINE, "nothing", {}, "wrong-size"),
+    (LINE + LINE, "reading", {}, "unparsable"), (LINE[:-1], "reading", {}, "unparsable"),
+    ("", "nothing", {}, "unparsable"),
+    # What selfish refuses stays refused.
+    (LINE, "reading", {"files": {TALLY: LINE}}, "unparsable"),
+])  # fmt: skip
 def test_what_is_no_line_of_this_run(line, beside, more, reason):
     parsed = parse(line, beside, **more)
     assert (parsed.reason, parsed.metrics) == (reason, ())

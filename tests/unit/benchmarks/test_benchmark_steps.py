@@ -85,24 +85,20 @@ def test_memory_that_could_not_be_locked_is_told():
     assert parse(written([100_000], locked=0), steps=1).detail == NOT_LOCKED
 
 
-@pytest.mark.parametrize(
-    ("content", "asked", "reason"),
-    [
-        (written([100_000]) + b"more", {}, "several-runs"),
-        (written([100_000], version=2), {}, "unparsable"),
-        (written([100_000], magic=b"\x89selfish"), {}, "unparsable"),
-        (written([100_000], ranks=2), {}, "wrong-size"),
-        (written([100_000] * 2), {}, "wrong-size"),
-        (written([100_000], idle_us=5), {}, "wrong-size"),
-        (written([100_000]), {"work_us": 200}, "wrong-size"),
-        (written([49_000]), {}, "contradictory"),
-        (written([100_000]), PLACED, "wrong-size"),
-        (b"text", {}, "unparsable"),
-        (written([100_000], work_ns=float("nan")), {}, "unparsable"),
-        (written([100_000], work_ns=-1.0), {}, "unparsable"),
-        (written([100_000], work_ns=0.0), {}, "unparsable"),
-    ],
-)
+@pytest.mark.parametrize(("content", "asked", "reason"), [
+    (written([100_000]) + b"more", {}, "several-runs"),
+    (written([100_000], version=2), {}, "unparsable"),
+    (written([100_000], magic=b"\x89selfish"), {}, "unparsable"),
+    (written([100_000], ranks=2), {}, "wrong-size"),
+    (written([100_000] * 2), {}, "wrong-size"),
+    (written([100_000], idle_us=5), {}, "wrong-size"),
+    (written([100_000]), {"work_us": 200}, "wrong-size"),
+    (written([49_000]), {}, "contradictory"), (written([100_000]), PLACED, "wrong-size"),
+    (b"text", {}, "unparsable"),
+    (written([100_000], work_ns=float("nan")), {}, "unparsable"),
+    (written([100_000], work_ns=-1.0), {}, "unparsable"),
+    (written([100_000], work_ns=0.0), {}, "unparsable"),
+])  # fmt: skip
 def test_what_is_not_of_this_run(content, asked, reason):
     assert parse(content, **{"steps": 1} | asked).reason == reason
 

@@ -78,18 +78,15 @@ def test_its_numbers() -> None:
     assert [m.value for m in on_both.metrics] == [2.5, 7]
 
 
-@pytest.mark.parametrize(
-    ("stdout", "reason", "detail"),
-    [
-        (GOOD + "Loop 3 s\n", "unparsable", "loop: 2 lines match"),
-        (GOOD.replace("Loop", "loop"), "unparsable", "loop: 0 lines match"),
-        (GOOD.replace("1,234.5", "many"), "unparsable", "rate is 'many'"),
-        (GOOD.replace("1,234.5", "nan"), "unparsable", "rate is 'nan'"),
-        (GOOD.replace("all well", "not all well"), "check-failed", "all well"),
-        (GOOD + "x\n" * (1 << 20), "unparsable", "characters"),
-        ("", "check-failed", "all well"),
-    ],
-)
+@pytest.mark.parametrize(("stdout", "reason", "detail"), [
+    (GOOD + "Loop 3 s\n", "unparsable", "loop: 2 lines match"),
+    (GOOD.replace("Loop", "loop"), "unparsable", "loop: 0 lines match"),
+    (GOOD.replace("1,234.5", "many"), "unparsable", "rate is 'many'"),
+    (GOOD.replace("1,234.5", "nan"), "unparsable", "rate is 'nan'"),
+    (GOOD.replace("all well", "not all well"), "check-failed", "all well"),
+    (GOOD + "x\n" * (1 << 20), "unparsable", "characters"),
+    ("", "check-failed", "all well"),
+])  # fmt: skip
 def test_what_is_not_printed_once_and_well_is_refused(stdout: str, reason: str, detail: str):
     found = parse(stdout)
     assert (found.valid, found.reason, found.metrics) == (False, reason, ())

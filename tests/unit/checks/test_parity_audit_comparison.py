@@ -101,20 +101,17 @@ SHARED = {"link_set": "shared"}
 DEBIAN_S = ("1" * 32, "2" * 32)
 
 
-@pytest.mark.parametrize(
-    ("box", "recorded", "altered", "found"),
-    [
-        # What is not in the shared tree comes from the image, so it is listed and no more.
-        (side("box", program(ONE, B), **OTHER_TWO, **SHARED), {}, {}, (TWO, "box", A, B, AS_BASE)),
-        (side("box", two=program(TWO, ""), **SHARED), {}, {}, (TWO, "box", A, "", AS_BASE)),
-        (side("box", programs={}, **SHARED, reason="not installed"), {}, {}, None),
-        (side("box", **OTHER_TWO, link_set="own"), {}, {}, None),
-        (side("box", **OTHER_TWO, link_set="host-mpi"), {}, {}, None),
-        (side("box"), {TWO: A}, {}, None),
-        (side("box"), {TWO: B}, {}, (TWO, "base", B, A, "recorded by its build")),
-        (side("box"), {}, {ONE: DEBIAN_S}, (ONE, "base", *DEBIAN_S, "MD5 of its Debian package")),
-    ],
-)
+@pytest.mark.parametrize(("box", "recorded", "altered", "found"), [
+    # What is not in the shared tree comes from the image, so it is listed and no more.
+    (side("box", program(ONE, B), **OTHER_TWO, **SHARED), {}, {}, (TWO, "box", A, B, AS_BASE)),
+    (side("box", two=program(TWO, ""), **SHARED), {}, {}, (TWO, "box", A, "", AS_BASE)),
+    (side("box", programs={}, **SHARED, reason="not installed"), {}, {}, None),
+    (side("box", **OTHER_TWO, link_set="own"), {}, {}, None),
+    (side("box", **OTHER_TWO, link_set="host-mpi"), {}, {}, None),
+    (side("box"), {TWO: A}, {}, None),
+    (side("box"), {TWO: B}, {}, (TWO, "base", B, A, "recorded by its build")),
+    (side("box"), {}, {ONE: DEBIAN_S}, (ONE, "base", *DEBIAN_S, "MD5 of its Debian package")),
+])  # fmt: skip
 def test_a_program_that_is_another_file_is_refused_with_both_hashes(box, recorded, altered, found):
     mismatches = parity_audit.mismatches([BASE, box], "base", recorded, altered)
     assert [astuple(each) for each in mismatches] == [found] * bool(found)

@@ -146,15 +146,11 @@ def _typical(values: dict, arm: str) -> Typical:
                     for one in ("native-a", "native-b")])  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("test", "bound", "end"),
-    [
-        (EQUIVALENCE, math.log1p(0.01), 1),
-        (data.test_of("direction", expect="costs-more", smallest_effect_percent=0.01), 0.0, 0),
-        (data.test_of("minimum-effect", expect="costs-more", minimum_percent=0.01), 1e-4, 0),
-    ],
-    ids=lambda each: each["rule"] if isinstance(each, dict) else "",
-)
+@pytest.mark.parametrize(("test", "bound", "end"), [
+    (EQUIVALENCE, math.log1p(0.01), 1),
+    (data.test_of("direction", expect="costs-more", smallest_effect_percent=0.01), 0.0, 0),
+    (data.test_of("minimum-effect", expect="costs-more", minimum_percent=0.01), 1e-4, 0),
+], ids=lambda each: each["rule"] if isinstance(each, dict) else "")  # fmt: skip
 def test_a_verdict_and_its_p_say_the_same(tmp_path: Path, test: dict, bound: float, end) -> None:
     """Between the levels of one look and of several, p is above 0.05 and nothing is said."""
     values = data.quiet(spread=0.003)
@@ -223,15 +219,11 @@ def test_holm_takes_p_of_looks_as_they_are(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("test", "truth"),
-    [
-        (lambda asked: contrasts.same(asked, 0.01), math.log1p(0.01)),
-        (lambda asked: contrasts.directed(asked, True, 0.0001), 0.0),
-        (lambda asked: contrasts.below(asked, 0.01), math.log1p(0.01)),
-    ],
-    ids=["equivalence", "direction", "non-inferiority"],
-)
+@pytest.mark.parametrize(("test", "truth"), [
+    (lambda asked: contrasts.same(asked, 0.01), math.log1p(0.01)),
+    (lambda asked: contrasts.directed(asked, True, 0.0001), 0.0),
+    (lambda asked: contrasts.below(asked, 0.01), math.log1p(0.01)),
+], ids=["equivalence", "direction", "non-inferiority"])  # fmt: skip
 def test_stopping_at_any_look_errs_in_one_of_twenty(test, truth: float) -> None:
     """The box lies at the bound that must not be passed, and what would stop is looked at.
 

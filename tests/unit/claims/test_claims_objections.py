@@ -52,16 +52,12 @@ def test_what_has_no_ratio_is_lost_to_ratios(tmp_path: Path) -> None:
         assert (found.verdict, found.reason[: len(LOSSES)]) == ("inconclusive", LOSSES)
 
 
-@pytest.mark.parametrize(
-    "test",
-    [
-        SAME,
-        MORE,
-        data.test_of("minimum-effect", expect="costs-more", minimum_percent=1),
-        data.test_of("non-inferiority", margin_percent=1),
-        data.test_of("group-equivalence", {"arms": "containers"}, margin_percent=1),
-    ],
-)
+@pytest.mark.parametrize("test", [
+    SAME, MORE,
+    data.test_of("minimum-effect", expect="costs-more", minimum_percent=1),
+    data.test_of("non-inferiority", margin_percent=1),
+    data.test_of("group-equivalence", {"arms": "containers"}, margin_percent=1),
+])  # fmt: skip
 def test_where_nothing_has_a_ratio_there_are_no_blocks(tmp_path: Path, test) -> None:
     """They were counted before their logs were taken, and the rules failed on none."""
     found = _judged(tmp_path, test, dict.fromkeys(data.quiet(), [0.0] * 30))

@@ -48,19 +48,16 @@ def test_containers_are_all_arms_that_are_no_reference(tmp_path: Path) -> None:
     assert known.claims[0].tests[0].cells.arms is None
 
 
-@pytest.mark.parametrize(
-    "test, words",
-    [
-        (data.test_of("guess"), "unknown rule: guess"),
-        (data.test_of("equivalence"), "missing key: margin_percent"),
-        (EQUIVALENCE | {"margin": 2}, "unknown key: margin"),
-        (data.test_of("equivalence", margin_percent=-1), "less than or equal to the minimum"),
-        (data.test_of("equivalence", {"arm": "box"}, margin_percent=1), "unknown key: arm"),
-        (data.test_of("direction", expect="up", smallest_effect_percent=1), "not known here"),
-        (data.test_of("magnitude", published="a/b", scale="ratio"), "no published number"),
-        (data.test_of("equivalence", {"against": ["crate", "cask"]}, margin_percent=1), "2 arms"),
-    ],
-)
+@pytest.mark.parametrize("test, words", [
+    (data.test_of("guess"), "unknown rule: guess"),
+    (data.test_of("equivalence"), "missing key: margin_percent"),
+    (EQUIVALENCE | {"margin": 2}, "unknown key: margin"),
+    (data.test_of("equivalence", margin_percent=-1), "less than or equal to the minimum"),
+    (data.test_of("equivalence", {"arm": "box"}, margin_percent=1), "unknown key: arm"),
+    (data.test_of("direction", expect="up", smallest_effect_percent=1), "not known here"),
+    (data.test_of("magnitude", published="a/b", scale="ratio"), "no published number"),
+    (data.test_of("equivalence", {"against": ["crate", "cask"]}, margin_percent=1), "2 arms"),
+])  # fmt: skip
 def test_a_wrong_test_is_refused_with_its_place(tmp_path: Path, test: dict, words: str) -> None:
     with pytest.raises(UserError) as caught:
         data.register(tmp_path, data.claim(test))

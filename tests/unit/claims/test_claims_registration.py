@@ -20,35 +20,31 @@ def status(*rows: tuple[str, str, str], claim: str = "X", plan: str = "P", run: 
     return registration.status(registered, ("one", claim), ("plan:p", plan), run)
 
 
-@pytest.mark.parametrize(
-    "rows, expected",
-    [
-        ([("one", "X", EARLY), PLAN_EARLY], "before-data"),
-        # Changed before the data, and not since.
-        ([("one", "W", EARLIER), ("one", "X", EARLY), PLAN_EARLY], "before-data"),
-        ([("one", "X", LATE), PLAN_EARLY], "after-data"),
-        ([("one", "X", LATE), ("plan:p", "P", LATE)], "after-data"),
-        # The claim was early, but not the plan; or nobody registered a plan at all.
-        ([("one", "X", EARLY), ("plan:p", "P", LATE)], "after-data"),
-        ([("one", "X", EARLY)], "after-data"),
-        # Another rule before this one, or after it, or now.
-        ([("one", "W", EARLY), ("one", "X", LATE), PLAN_EARLY], "amended"),
-        ([("one", "X", EARLY), ("one", "W", LATE), PLAN_EARLY], "amended"),
-        ([("one", "W", EARLY), PLAN_EARLY], "amended"),
-        # Nobody ever registered this claim, whatever became of the plan.
-        ([("other", "X", EARLY), PLAN_EARLY], "unregistered"),
-        ([PLAN_EARLY], "unregistered"),
-        ([("plan:p", "Q", EARLY)], "unregistered"),
-        ([], "unregistered"),
-        # Changed and changed back after the data.
-        ([("one", "X", EARLY), ("one", "W", LATE), ("one", "X", LATE), PLAN_EARLY], "amended"),
-        # The campaign was planned anew, later or before; these data are of this plan.
-        ([("one", "X", EARLY), PLAN_EARLY, ("plan:p", "Q", LATE)], "before-data"),
-        ([("one", "X", EARLY), ("plan:p", "P", EARLIER), ("plan:p", "Q", EARLY)], "after-data"),
-        # Another plan than the registered one.
-        ([("one", "X", EARLY), ("plan:p", "Q", EARLY)], "amended"),
-    ],
-)
+@pytest.mark.parametrize("rows, expected", [
+    ([("one", "X", EARLY), PLAN_EARLY], "before-data"),
+    # Changed before the data, and not since.
+    ([("one", "W", EARLIER), ("one", "X", EARLY), PLAN_EARLY], "before-data"),
+    ([("one", "X", LATE), PLAN_EARLY], "after-data"),
+    ([("one", "X", LATE), ("plan:p", "P", LATE)], "after-data"),
+    # The claim was early, but not the plan; or nobody registered a plan at all.
+    ([("one", "X", EARLY), ("plan:p", "P", LATE)], "after-data"),
+    ([("one", "X", EARLY)], "after-data"),
+    # Another rule before this one, or after it, or now.
+    ([("one", "W", EARLY), ("one", "X", LATE), PLAN_EARLY], "amended"),
+    ([("one", "X", EARLY), ("one", "W", LATE), PLAN_EARLY], "amended"),
+    ([("one", "W", EARLY), PLAN_EARLY], "amended"),
+    # Nobody ever registered this claim, whatever became of the plan.
+    ([("other", "X", EARLY), PLAN_EARLY], "unregistered"),
+    ([PLAN_EARLY], "unregistered"), ([("plan:p", "Q", EARLY)], "unregistered"),
+    ([], "unregistered"),
+    # Changed and changed back after the data.
+    ([("one", "X", EARLY), ("one", "W", LATE), ("one", "X", LATE), PLAN_EARLY], "amended"),
+    # The campaign was planned anew, later or before; these data are of this plan.
+    ([("one", "X", EARLY), PLAN_EARLY, ("plan:p", "Q", LATE)], "before-data"),
+    ([("one", "X", EARLY), ("plan:p", "P", EARLIER), ("plan:p", "Q", EARLY)], "after-data"),
+    # Another plan than the registered one.
+    ([("one", "X", EARLY), ("plan:p", "Q", EARLY)], "amended"),
+])  # fmt: skip
 def test_status(rows: list, expected: str) -> None:
     assert status(*rows) == expected
 

@@ -107,22 +107,19 @@ def test_fewer_than_six_blocks_show_no_difference(tmp_path: Path, test: dict, bl
     assert judged(tmp_path, test, values, kind="direction").verdict == "inconclusive"
 
 
-@pytest.mark.parametrize(
-    ("rule", "options", "far", "verdict"),
-    [
-        ("equivalence", {"margin_percent": 1}, 0.1, "inconclusive"),
-        ("equivalence", {"margin_percent": 1}, -0.1, "inconclusive"),
-        ("non-inferiority", {"margin_percent": 1}, 0.1, "inconclusive"),
-        ("non-inferiority", {"margin_percent": 1}, -0.1, "supported"),
-        ("non-inferiority", {"margin_percent": 1}, 0.0, "supported"),
-        ("direction", COSTS_MORE | {"smallest_effect_percent": 1}, 0.1, "inconclusive"),
-        ("direction", COSTS_MORE | {"smallest_effect_percent": 1}, 0.0, "contradicted"),
-        ("minimum-effect", COSTS_MORE | {"minimum_percent": 1}, 0.1, "inconclusive"),
-        ("minimum-effect", COSTS_MORE | {"minimum_percent": 1}, -0.1, "contradicted"),
-        ("minimum-effect", COSTS_LESS | {"minimum_percent": 1}, -0.1, "inconclusive"),
-        ("minimum-effect", COSTS_LESS | {"minimum_percent": 1}, 0.1, "contradicted"),
-    ],
-)
+@pytest.mark.parametrize(("rule", "options", "far", "verdict"), [
+    ("equivalence", {"margin_percent": 1}, 0.1, "inconclusive"),
+    ("equivalence", {"margin_percent": 1}, -0.1, "inconclusive"),
+    ("non-inferiority", {"margin_percent": 1}, 0.1, "inconclusive"),
+    ("non-inferiority", {"margin_percent": 1}, -0.1, "supported"),
+    ("non-inferiority", {"margin_percent": 1}, 0.0, "supported"),
+    ("direction", COSTS_MORE | {"smallest_effect_percent": 1}, 0.1, "inconclusive"),
+    ("direction", COSTS_MORE | {"smallest_effect_percent": 1}, 0.0, "contradicted"),
+    ("minimum-effect", COSTS_MORE | {"minimum_percent": 1}, 0.1, "inconclusive"),
+    ("minimum-effect", COSTS_MORE | {"minimum_percent": 1}, -0.1, "contradicted"),
+    ("minimum-effect", COSTS_LESS | {"minimum_percent": 1}, -0.1, "inconclusive"),
+    ("minimum-effect", COSTS_LESS | {"minimum_percent": 1}, 0.1, "contradicted"),
+])  # fmt: skip
 def test_runs_far_off_leave_open_what_a_mean_may_pass(tmp_path, rule, options, far, verdict):
     """Three blocks in thirty move no typical effect, and the mean by more than the margin."""
     logs = data.noise(7, 30, 0.002)
@@ -133,21 +130,18 @@ def test_runs_far_off_leave_open_what_a_mean_may_pass(tmp_path, rule, options, f
     assert found.reason.startswith(SPIKES) == (verdict == "inconclusive")
 
 
-@pytest.mark.parametrize(
-    "numbers, on_machine, on_cluster",
-    [
-        ((0.30, 0.28, 0.25, 0.31), "order-ok", "supported"),
-        ((0.30, 0.22, 0.20, 0.24), "order-ok", "order-ok"),
-        ((0.30, 0.05, 0.01, 0.09), "differs", "differs"),
-        ((0.30, -0.20, -0.30, -0.10), "differs", "differs"),
-        ((0.30, 0.14, -0.10, 0.40), "inconclusive", "inconclusive"),
-        ((0.30, 0.90, 0.40, 1.40), "inconclusive", "inconclusive"),
-        ((-0.30, -0.28, -0.31, -0.25), "order-ok", "supported"),
-        # The wider interval was supported for being wide.
-        ((0.15, 0.20, 0.005, 0.395), "order-ok", "order-ok"),
-        ((0.15, 0.14, 0.13, 0.149), "order-ok", "order-ok"),
-    ],
-)
+@pytest.mark.parametrize("numbers, on_machine, on_cluster", [
+    ((0.30, 0.28, 0.25, 0.31), "order-ok", "supported"),
+    ((0.30, 0.22, 0.20, 0.24), "order-ok", "order-ok"),
+    ((0.30, 0.05, 0.01, 0.09), "differs", "differs"),
+    ((0.30, -0.20, -0.30, -0.10), "differs", "differs"),
+    ((0.30, 0.14, -0.10, 0.40), "inconclusive", "inconclusive"),
+    ((0.30, 0.90, 0.40, 1.40), "inconclusive", "inconclusive"),
+    ((-0.30, -0.28, -0.31, -0.25), "order-ok", "supported"),
+    # The wider interval was supported for being wide.
+    ((0.15, 0.20, 0.005, 0.395), "order-ok", "order-ok"),
+    ((0.15, 0.14, 0.13, 0.149), "order-ok", "order-ok"),
+])  # fmt: skip
 def test_a_published_effect_beside_ours(numbers, on_machine: str, on_cluster: str) -> None:
     assert compare(*numbers, cluster=False)[0] == on_machine
     assert compare(*numbers, cluster=True)[0] == on_cluster
@@ -174,13 +168,10 @@ def test_no_direction_where_native_has_it_too(tmp_path, rule, size, expect, sign
         assert ("the A/A pair differs from itself" in found.reason) == (native != 1)
 
 
-@pytest.mark.parametrize(
-    ("rule", "options", "ratio", "blocks"),
-    [
-        ("magnitude", {"published": "overhead/box", "scale": "ratio"}, 1.1447, 30),
-        ("rank", {"along": "nodes", "order": [1, 2], "minimum_tau": 1}, 1.007, 12),
-    ],
-)
+@pytest.mark.parametrize(("rule", "options", "ratio", "blocks"), [
+    ("magnitude", {"published": "overhead/box", "scale": "ratio"}, 1.1447, 30),
+    ("rank", {"along": "nodes", "order": [1, 2], "minimum_tau": 1}, 1.007, 12),
+])  # fmt: skip
 def test_one_of_two_cells_may_be_against_by_chance(tmp_path, rule, options, ratio, blocks) -> None:
     """P just below 0.05 in one cell contradicted however many there are."""
     values, cases = data.levels(1.0, ratio, blocks=blocks)

@@ -72,19 +72,16 @@ def test_too_few_blocks_are_inconclusive(tmp_path: Path, counted: int) -> None:
 # ------------------------------------------------------------------- what the data do not hold
 
 
-@pytest.mark.parametrize(
-    "cells, reason",
-    [
-        ({"benchmark": "other"}, "the dataset holds no case of other: not packaged"),
-        ({"benchmark": "third"}, "the dataset holds no case of third"),
-        ({"parameters": {"nodes": [8, 9]}}, "holds no case of spin with nodes 8 and 9"),
-        ({"parameters": {"colour": "red"}}, "holds no case of spin with colour red"),
-        ({"metric": "sound"}, "spin gives no sound here"),
-        ({"arms": ["barrel"]}, "the dataset has no arm barrel"),
-        ({"arms": ["shifter"]}, "shifter: nowhere to be had"),
-        ({"against": "barrel"}, "the dataset has no arm barrel"),
-    ],
-)
+@pytest.mark.parametrize("cells, reason", [
+    ({"benchmark": "other"}, "the dataset holds no case of other: not packaged"),
+    ({"benchmark": "third"}, "the dataset holds no case of third"),
+    ({"parameters": {"nodes": [8, 9]}}, "holds no case of spin with nodes 8 and 9"),
+    ({"parameters": {"colour": "red"}}, "holds no case of spin with colour red"),
+    ({"metric": "sound"}, "spin gives no sound here"),
+    ({"arms": ["barrel"]}, "the dataset has no arm barrel"),
+    ({"arms": ["shifter"]}, "shifter: nowhere to be had"),
+    ({"against": "barrel"}, "the dataset has no arm barrel"),
+])  # fmt: skip
 def test_what_is_not_there_is_not_tested_and_said(tmp_path: Path, cells, reason: str) -> None:
     gaps = [{"benchmark": "other", "reason": "not packaged"},
             {"arm": "shifter", "reason": "nowhere to be had"}]  # fmt: skip
@@ -116,19 +113,14 @@ def found(ended: str, **facts) -> Finding:
     return replace(Finding("c", "m", "a", "b", ended, "because"), **facts)
 
 
-@pytest.mark.parametrize(
-    "parts, whole",
-    [
-        (("supported", "supported"), "supported"),
-        (("supported", "order-ok"), "order-ok"),
-        (("supported", "inconclusive"), "inconclusive"),
-        (("supported", "not-tested", "inconclusive"), "not-tested"),
-        (("supported", "holds-in-part"), "holds-in-part"),
-        (("holds-in-part", "order-ok"), "order-ok"),
-        (("not-tested", "differs"), "differs"),
-        (("contradicted", "not-tested", "differs"), "contradicted"),
-    ],
-)
+@pytest.mark.parametrize("parts, whole", [
+    (("supported", "supported"), "supported"), (("supported", "order-ok"), "order-ok"),
+    (("supported", "inconclusive"), "inconclusive"),
+    (("supported", "not-tested", "inconclusive"), "not-tested"),
+    (("supported", "holds-in-part"), "holds-in-part"),
+    (("holds-in-part", "order-ok"), "order-ok"), (("not-tested", "differs"), "differs"),
+    (("contradicted", "not-tested", "differs"), "contradicted"),
+])  # fmt: skip
 def test_all_must_hold(parts: tuple, whole: str) -> None:
     assert judging.verdict_of([found(part) for part in parts]) == whole
 
@@ -308,14 +300,10 @@ def test_what_a_system_cannot_test(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("label, kind", [("vm", "machine"), ("cluster", "cluster")])
-@pytest.mark.parametrize(
-    "capability, held, denied",
-    [
-        ("full", "supported", "contradicted"),
-        ("direction", "order-ok", "differs"),
-        ("proxy", "order-ok", "differs"),
-    ],
-)
+@pytest.mark.parametrize("capability, held, denied", [
+    ("full", "supported", "contradicted"), ("direction", "order-ok", "differs"),
+    ("proxy", "order-ok", "differs"),
+])  # fmt: skip
 def test_only_full_capability_supports_or_contradicts(
     tmp_path, capability, held, denied, label, kind
 ) -> None:
@@ -355,19 +343,15 @@ def test_one_machine_does_not_support_what_is_said_of_512_nodes(tmp_path: Path) 
     assert row.coverage == "1 of 10 node counts, size 24 for 104"
 
 
-@pytest.mark.parametrize(
-    "levels, verdict, said",
-    [
-        ({"n": [24, 48]}, "supported", "all 2 sizes"),
-        ({"n": [24]}, "supported", "the same size"),
-        ({"n": [24, 48, 96]}, "holds-in-part", "2 of 3 sizes"),
-        ({"n": [96]}, "order-ok", "sizes 24 and 48 for 96"),
-        ({"n": [36, 72, 144, 288]}, "order-ok", "sizes 24 and 48 for 36 to 288"),
-        ({"n": [24], "colour": ["red"]}, "order-ok", "the same size, not level of colour red"),
-        # A case that is not placed on an allocation has one node.
-        ({"nodes": [1]}, "supported", "the same node count"),
-    ],
-)
+@pytest.mark.parametrize("levels, verdict, said", [
+    ({"n": [24, 48]}, "supported", "all 2 sizes"), ({"n": [24]}, "supported", "the same size"),
+    ({"n": [24, 48, 96]}, "holds-in-part", "2 of 3 sizes"),
+    ({"n": [96]}, "order-ok", "sizes 24 and 48 for 96"),
+    ({"n": [36, 72, 144, 288]}, "order-ok", "sizes 24 and 48 for 36 to 288"),
+    ({"n": [24], "colour": ["red"]}, "order-ok", "the same size, not level of colour red"),
+    # A case that is not placed on an allocation has one node.
+    ({"nodes": [1]}, "supported", "the same node count"),
+])  # fmt: skip
 def test_no_support_beyond_the_levels_that_were_tested(tmp_path, levels, verdict, said) -> None:
     cases = [{**data.CASE, "case": f"spin-{n}", "parameters": {"n": n}} for n in (24, 48)]
     row = covering(tmp_path, levels, cases)

@@ -120,14 +120,11 @@ def test_each_test_holds_for_what_it_expects_and_not_for_the_opposite(name, numb
     assert failed.verdict in ("contradicted", "differs", "inconclusive"), failed.reason
 
 
-@pytest.mark.parametrize(
-    ("metric", "told", "expected"),
-    [
-        ("link_bytes_per_gigabyte", "link_and_bridge_bytes_per_gigabyte", 1.0 + 2 * (100 + 50)),
-        ("application", "whole", 1.0),  # whose runs tell no time in MPI beside it
-        ("time", "whole", None),
-    ],
-)
+@pytest.mark.parametrize(("metric", "told", "expected"), [
+    ("link_bytes_per_gigabyte", "link_and_bridge_bytes_per_gigabyte", 1.0 + 2 * (100 + 50)),
+    ("application", "whole", 1.0),  # whose runs tell no time in MPI beside it
+    ("time", "whole", None),
+])  # fmt: skip
 def test_a_sum_is_of_what_each_run_recorded(metric, told, expected: float | None) -> None:
     values = {("spin", arm): [1.0] * 6 for arm in data.ARMS}
     measured, analysis = data.dataset(values, metric=metric)

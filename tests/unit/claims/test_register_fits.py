@@ -102,17 +102,10 @@ def test_a_name_that_is_misspelt_is_refused(test: dict[str, Any]) -> None:
         assert "nothing declares" in str(caught.value), name
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "name", "level"),
-    [
-        ("npb", "kernel", "EP"),
-        ("npb", "class", "D"),
-        ("hpcg", "n", 105),
-        ("hpcg", "nodes", 0),
-        ("stream", "elements", 2_000_000_000),
-        ("sysbench-libaio", "libaio", "present"),
-    ],
-)
+@pytest.mark.parametrize(("benchmark", "name", "level"), [
+    ("npb", "kernel", "EP"), ("npb", "class", "D"), ("hpcg", "n", 105), ("hpcg", "nodes", 0),
+    ("stream", "elements", 2_000_000_000), ("sysbench-libaio", "libaio", "present"),
+])  # fmt: skip
 def test_a_level_that_a_benchmark_does_not_have_is_refused(benchmark: str, name: str, level: Any):
     metric = KNOWN.benchmarks[benchmark].metrics[0].metric
     cells = {"benchmark": benchmark, "metric": metric, "arms": ["lxc"]}
@@ -121,16 +114,12 @@ def test_a_level_that_a_benchmark_does_not_have_is_refused(benchmark: str, name:
         assert KNOWN.missing(chosen, {}) == [f"{benchmark}.{name}={level}"]
 
 
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"than": "lcx"}, "lcx"),
-        ({"along": "size"}, "npb.size"),
-        ({"along": "kernel", "order": [["mg", "lu"], ["ep", "EP"]]}, "npb.kernel=EP"),
-        ({"factor": "class", "levels": ["A", "E"]}, "npb.class=E"),
-        ({"control": {"benchmark": "npb", "metric": "flops", "arms": ["lxc"]}}, "npb.flops"),
-    ],
-)
+@pytest.mark.parametrize(("options", "name"), [
+    ({"than": "lcx"}, "lcx"), ({"along": "size"}, "npb.size"),
+    ({"along": "kernel", "order": [["mg", "lu"], ["ep", "EP"]]}, "npb.kernel=EP"),
+    ({"factor": "class", "levels": ["A", "E"]}, "npb.class=E"),
+    ({"control": {"benchmark": "npb", "metric": "flops", "arms": ["lxc"]}}, "npb.flops"),
+])  # fmt: skip
 def test_the_options_of_a_rule_name_something_too(options: dict[str, Any], name: str) -> None:
     cells = Selection.of({"benchmark": "npb", "metric": "rate", "arms": ["lxc"]})
     assert KNOWN.missing(cells, options) == [name]

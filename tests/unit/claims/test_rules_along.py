@@ -78,16 +78,13 @@ def test_more_pairs_than_tau_allows_must_be_out_of_order(swapped, minimum) -> No
         assert p_other_order(table, places, 2 / 3) == 1
 
 
-@pytest.mark.parametrize(
-    "link, box, verdict",
-    [
-        (1.05, 1.0, "supported"),  # the library costs, the container does not
-        (0.97, 1.0, "contradicted"),  # the library gains, which was called supported
-        (1.004, 1.0, "inconclusive"),  # the expected way, but too little to count
-        (1.0, 1.0, "contradicted"),  # the library costs nothing
-        (1.05, 1.1, "contradicted"),  # the container costs more with one of the libraries
-    ],
-)
+@pytest.mark.parametrize("link, box, verdict", [
+    (1.05, 1.0, "supported"),  # the library costs, the container does not
+    (0.97, 1.0, "contradicted"),  # the library gains, which was called supported
+    (1.004, 1.0, "inconclusive"),  # the expected way, but too little to count
+    (1.0, 1.0, "contradicted"),  # the library costs nothing
+    (1.05, 1.1, "contradicted"),  # the container costs more with one of the libraries
+])  # fmt: skip
 def test_interaction(tmp_path: Path, link: float, box: float, verdict: str) -> None:
     cases = [
         {"case": f"spin-{level}", "benchmark": "spin", "parameters": {"link": level}}

@@ -35,22 +35,19 @@ NEAR, FAR = (
 GONE = replace(HOLDS, case="", verdict="not-tested", p_value=None)
 
 
-@pytest.mark.parametrize(
-    ("pool", "verdicts", "counts"),
-    [
-        ([replace(HOLDS, p_value=0.049)] * 6, [HELD] * 6, [True] * 6),
-        # What does not pass is shown and does not count.
-        ([HOLDS] * 3 + [OPEN, AGAINST], [HELD] * 3 + [LEFT, AGAINST_IT], [True] * 3 + [False] * 2),
-        # One that is far against it stops it.
-        ([HOLDS, HOLDS, NEAR], [HELD, HELD, AGAINST_IT], [True, True, False]),
-        ([HOLDS, HOLDS, FAR], [HELD, HELD, LEFT], [True] * 3),
-        # Half against it contradict, and fewer leave it open.
-        ([HOLDS] * 2 + [AGAINST] * 2, [HELD] * 2 + [AGAINST_IT] * 2, [False, False, True, True]),
-        ([HOLDS, HOLDS, OPEN, AGAINST], [HELD, HELD, LEFT, LEFT], [True] * 4),
-        # An absent test of the pool is not one cell that fails.
-        ([HOLDS] * 6 + [GONE, AGAINST], [HELD] * 6 + ["not-tested", LEFT], [True] * 8),
-    ],
-)
+@pytest.mark.parametrize(("pool", "verdicts", "counts"), [
+    ([replace(HOLDS, p_value=0.049)] * 6, [HELD] * 6, [True] * 6),
+    # What does not pass is shown and does not count.
+    ([HOLDS] * 3 + [OPEN, AGAINST], [HELD] * 3 + [LEFT, AGAINST_IT], [True] * 3 + [False] * 2),
+    # One that is far against it stops it.
+    ([HOLDS, HOLDS, NEAR], [HELD, HELD, AGAINST_IT], [True, True, False]),
+    ([HOLDS, HOLDS, FAR], [HELD, HELD, LEFT], [True] * 3),
+    # Half against it contradict, and fewer leave it open.
+    ([HOLDS] * 2 + [AGAINST] * 2, [HELD] * 2 + [AGAINST_IT] * 2, [False, False, True, True]),
+    ([HOLDS, HOLDS, OPEN, AGAINST], [HELD, HELD, LEFT, LEFT], [True] * 4),
+    # An absent test of the pool is not one cell that fails.
+    ([HOLDS] * 6 + [GONE, AGAINST], [HELD] * 6 + ["not-tested", LEFT], [True] * 8),
+])  # fmt: skip
 def test_what_counts_of_a_pool(pool, verdicts, counts) -> None:
     assert ended(*pool) == (verdicts, counts)
 

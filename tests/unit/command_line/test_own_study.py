@@ -46,16 +46,13 @@ def test_with_an_image_absolute_paths_are_its_own(folder: Path) -> None:
     assert ours.needs == (f"{folder}/solver",) and ours.is_here
 
 
-@pytest.mark.parametrize(
-    ("words", "has_image", "message"),
-    [
-        (["./none"], False, "there is no program ./none"),
-        (["no-such-program-anywhere"], False, "there is no program no-such"),
-        (["./in.dat"], False, "in.dat cannot be run"),
-        (["./data"], False, "there is no program ./data"),
-        (["solver"], True, "where the image has solver is not known"),
-    ],
-)
+@pytest.mark.parametrize(("words", "has_image", "message"), [
+    (["./none"], False, "there is no program ./none"),
+    (["no-such-program-anywhere"], False, "there is no program no-such"),
+    (["./in.dat"], False, "in.dat cannot be run"),
+    (["./data"], False, "there is no program ./data"),
+    (["solver"], True, "where the image has solver is not known"),
+])  # fmt: skip
 def test_what_cannot_be_run_is_refused(folder, words, has_image, message) -> None:
     with pytest.raises(UserError, match=message):
         own_program(words, has_image, folder)

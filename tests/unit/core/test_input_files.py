@@ -123,16 +123,12 @@ def test_what_is_no_number_is_none_on_the_command_line_either(value: float) -> N
         check(value, {"type": "number"}, "--config")
 
 
-@pytest.mark.parametrize(
-    ("entries", "unique"),
-    [
-        (list(range(20_000)), True),
-        ([{"a": [number]} for number in range(20_000)], True),
-        ([1, True, "1", [1], {"1": 1}, None], True),
-        ([1, 1.0], False),
-        ([{"a": [1, {"b": 2}]}, {"a": [1, {"b": 2}]}], False),
-    ],
-)
+@pytest.mark.parametrize(("entries", "unique"), [
+    (list(range(20_000)), True),
+    ([{"a": [number]} for number in range(20_000)], True),
+    ([1, True, "1", [1], {"1": 1}, None], True), ([1, 1.0], False),
+    ([{"a": [1, {"b": 2}]}, {"a": [1, {"b": 2}]}], False),
+])  # fmt: skip
 def test_entries_are_compared_in_one_pass(entries: list, unique: bool) -> None:
     """The library compares each with each: 6,000 exclusions took half a minute."""
     began = time.process_time()

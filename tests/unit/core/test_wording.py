@@ -5,14 +5,11 @@ import pytest
 from parity.core import wording
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "limit", "unit", "said"),
-    [
-        (0.98, 1.03, 1.02, wording.RATIO, "interval [0.980, 1.030] holds 1.02"),
-        (1.03, 1.05, 1.02, wording.RATIO, "interval [1.030, 1.050] lies above 1.02"),
-        (0.121, 0.159, 2, "%", "interval [0.121, 0.159] % lies below 2 %"),
-    ],
-)
+@pytest.mark.parametrize(("low", "high", "limit", "unit", "said"), [
+    (0.98, 1.03, 1.02, wording.RATIO, "interval [0.980, 1.030] holds 1.02"),
+    (1.03, 1.05, 1.02, wording.RATIO, "interval [1.030, 1.050] lies above 1.02"),
+    (0.121, 0.159, 2, "%", "interval [0.121, 0.159] % lies below 2 %"),
+])  # fmt: skip
 def test_an_interval_holds_a_limit_or_lies_beside_it(low, high, limit, unit, said) -> None:
     assert wording.stands(low, high, limit, unit) == said
 

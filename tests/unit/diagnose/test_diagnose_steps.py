@@ -116,14 +116,10 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
     assert sorted(path.name for path in of_c.iterdir()) == ["ld-linux-x86-64.so.2", "libc.so.6"]
 
 
-@pytest.mark.parametrize(
-    ("loader", "library"),
-    [
-        ("ld-linux-aarch64.so.1", "libc.so.6"),
-        ("ld-musl-x86_64.so.1", "libz.so.1"),
-        ("ld64.so.2", "libc-2.31.so"),
-    ],
-)
+@pytest.mark.parametrize(("loader", "library"), [
+    ("ld-linux-aarch64.so.1", "libc.so.6"), ("ld-musl-x86_64.so.1", "libz.so.1"),
+    ("ld64.so.2", "libc-2.31.so"),
+])  # fmt: skip
 def test_any_loader_is_one_and_a_program_of_another_c_library_comes_with_it(
     tmp_path, loader, library
 ):

@@ -89,22 +89,18 @@ def test_a_run_that_failed_is_refused(name, reason):
     assert (refused.valid, refused.reason, refused.metrics) == (False, reason, ())
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ('"bs" : "1M"', '"bs" : "1k"', "wrong-size"),
-        ('"end_fsync" : "1"', '"end_fsync" : "0"', "wrong-size"),
-        ('"ioengine" : "psync"', '"ioengine" : "mmap"', "wrong-size"),
-        ('"size" : "67108864"', '"size" : "67108865"', "wrong-size"),
-        ('"io_bytes" : 67108864', '"io_bytes" : 67108863', "wrong-size"),
-        ('"total_ios" : 64', '"total_ios" : 63', "wrong-size"),
-        ('"short_ios" : 0', '"short_ios" : 1', "wrong-size"),
-        ('"error" : 0', '"error" : 5', "wrong-size"),
-        ("fio-3.33", "fio-2.1", "wrong-size"),
-        ('"jobs" : [', '"jobs" : 7, "others" : [', "unparsable"),
-        ('"name" : "check",', '"name" : "read",', "wrong-size"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "reason"), [
+    ('"bs" : "1M"', '"bs" : "1k"', "wrong-size"),
+    ('"end_fsync" : "1"', '"end_fsync" : "0"', "wrong-size"),
+    ('"ioengine" : "psync"', '"ioengine" : "mmap"', "wrong-size"),
+    ('"size" : "67108864"', '"size" : "67108865"', "wrong-size"),
+    ('"io_bytes" : 67108864', '"io_bytes" : 67108863', "wrong-size"),
+    ('"total_ios" : 64', '"total_ios" : 63', "wrong-size"),
+    ('"short_ios" : 0', '"short_ios" : 1', "wrong-size"),
+    ('"error" : 0', '"error" : 5', "wrong-size"), ("fio-3.33", "fio-2.1", "wrong-size"),
+    ('"jobs" : [', '"jobs" : 7, "others" : [', "unparsable"),
+    ('"name" : "check",', '"name" : "read",', "wrong-size"),
+])  # fmt: skip
 def test_output_of_another_run_is_refused(old, new, reason):
     text = golden("fio/real-1.txt")
     assert old in text

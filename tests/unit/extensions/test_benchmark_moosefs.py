@@ -83,15 +83,10 @@ def test_a_machine_that_cannot_mount_says_why(tmp_path, monkeypatch):
     assert cannot_serve(nowhere).reason == "a link between servers and client needs root"
 
 
-@pytest.mark.parametrize(
-    ("cpus", "client", "servers"),
-    [
-        ((0, 1), (0,), (1,)),
-        ((4,), (4,), (4,)),
-        ((0, 2, 4), (0,), (2, 4)),
-        ((0, 1, 2, 3), (0, 1), (2, 3)),
-    ],
-)
+@pytest.mark.parametrize(("cpus", "client", "servers"), [
+    ((0, 1), (0,), (1,)), ((4,), (4,), (4,)), ((0, 2, 4), (0,), (2, 4)),
+    ((0, 1, 2, 3), (0, 1), (2, 3)),
+])  # fmt: skip
 def test_the_client_has_the_first_half_of_the_cpus_and_the_servers_the_second(
     cpus, client, servers
 ):

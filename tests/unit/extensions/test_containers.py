@@ -159,16 +159,13 @@ def said(*of_ranks: tuple[str, str]) -> dict[int, dict[str, str]]:
     }
 
 
-@pytest.mark.parametrize(
-    ("ranks", "holds"),
-    [
-        (said(("a", "1"), ("a", "1"), ("b", "2"), ("b", "2")), True),
-        (said(("a", "1"), ("a", "3"), ("b", "2"), ("b", "2")), False),
-        (said(("a", "1"), ("a", "1"), ("b", "1"), ("b", "1")), False),
-        (said(("a", "1"), ("b", "2"), ("a", "1"), ("b", "2")), False),
-        (said(("a", "1"), ("b", "1"), ("b", "2"), ("b", "2")), False),
-    ],
-)
+@pytest.mark.parametrize(("ranks", "holds"), [
+    (said(("a", "1"), ("a", "1"), ("b", "2"), ("b", "2")), True),
+    (said(("a", "1"), ("a", "3"), ("b", "2"), ("b", "2")), False),
+    (said(("a", "1"), ("a", "1"), ("b", "1"), ("b", "1")), False),
+    (said(("a", "1"), ("b", "2"), ("a", "1"), ("b", "2")), False),
+    (said(("a", "1"), ("b", "1"), ("b", "2"), ("b", "2")), False),
+])  # fmt: skip
 def test_ranks_share_namespaces_with_those_of_their_container_only(ranks, holds):
     program = Program(("x",), (), ranks=4, containers=2)
     gate = module.containers_gate(every_arm()["charliecloud-dir"], program, ranks)

@@ -64,18 +64,15 @@ def test_a_name_tells_both_halves(monkeypatch):
     assert text == SNAPSHOT.read_text(encoding="utf-8") and len(names) == 20
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("podman-alone", "podman-quota-5-of-6", "podman-quota-0-of-5-us", "podman-shares-05"),
-        *("podman-quota-5-of-6-us-own-cpu", "podman-quota-5-of-6-us-burst", "unheard-of-cpu0"),
-        *("podman-shares-4-own-cpu", "podman-beside-idle-alone", "podman-same-cpu-cpu01"),
-        *("podman-beside-memory-alone", "podman-beside-io-cpu0", "podman-beside-io-own-cpu"),
-        *("podman-beside-disk", "kvm-beside-memory", "gvisor-same-cpu"),
-        # These cannot set one.
-        *("native-a-shares-4", "apptainer-quota-5-of-6-us", "lxc-shares-5", "namespaces-shares-5"),
-    ],
-)
+@pytest.mark.parametrize("name", [
+    *("podman-alone", "podman-quota-5-of-6", "podman-quota-0-of-5-us", "podman-shares-05"),
+    *("podman-quota-5-of-6-us-own-cpu", "podman-quota-5-of-6-us-burst", "unheard-of-cpu0"),
+    *("podman-shares-4-own-cpu", "podman-beside-idle-alone", "podman-same-cpu-cpu01"),
+    *("podman-beside-memory-alone", "podman-beside-io-cpu0", "podman-beside-io-own-cpu"),
+    *("podman-beside-disk", "kvm-beside-memory", "gvisor-same-cpu"),
+    # These cannot set one.
+    *("native-a-shares-4", "apptainer-quota-5-of-6-us", "lxc-shares-5", "namespaces-shares-5"),
+])  # fmt: skip
 def test_what_is_no_name_of_one_is_no_arm(name):
     assert name not in every_arm() and every_arm().get(name) is None
 
@@ -175,17 +172,14 @@ def test_a_limit_without_its_file_is_no_refusal_and_nothing_runs(tmp_path):
     assert not limits.refusal(done.stderr)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        # Podman 4.3 and Docker 20.10.
-        "Error: CPU cfs quota cannot be less than 1ms (i.e. 1000)",
-        "docker: Error response from daemon: CPU cfs quota can not be less than 1ms (i.e. 1000).",
-        "write /sys/fs/cgroup/cpu/a/cpu.cfs_quota_us: invalid argument: unknown",
-        "write /sys/fs/cgroup/a/cpu.max: invalid argument",
-        "cpu.cfs_quota_us=500 was refused",
-    ],
-)
+@pytest.mark.parametrize("said", [
+    # Podman 4.3 and Docker 20.10.
+    "Error: CPU cfs quota cannot be less than 1ms (i.e. 1000)",
+    "docker: Error response from daemon: CPU cfs quota can not be less than 1ms (i.e. 1000).",
+    "write /sys/fs/cgroup/cpu/a/cpu.cfs_quota_us: invalid argument: unknown",
+    "write /sys/fs/cgroup/a/cpu.max: invalid argument",
+    "cpu.cfs_quota_us=500 was refused",
+])  # fmt: skip
 def test_a_refusal_is_told_from_all_else(said):
     assert limits.refusal(f"first\n{said}  \nlast") == said
     assert limits.refusal("no space left on device: /sys/fs/cgroup/memory\n") == ""

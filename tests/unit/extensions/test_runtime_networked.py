@@ -13,15 +13,12 @@ from parity.runtimes.model import KERNEL, SCRATCH, Image, Launch
 PLAIN = Network("veth", offloads=False)
 
 
-@pytest.mark.parametrize(
-    ("name", "title", "network", "isolates"),
-    [
-        ("native-a-veth", "Native A, veth", Network("veth"), {"net"}),
-        ("lxc-veth", "LXC, veth", Network("veth"), {"ipc", "mnt", "pid", "uts", "net"}),
-        ("podman-veth-plain", "Podman, veth without offloads", PLAIN, None),
-        ("apptainer-host-mpi-macvlan", "Apptainer (host MPI), macvlan", Network("macvlan"), None),
-    ],
-)
+@pytest.mark.parametrize(("name", "title", "network", "isolates"), [
+    ("native-a-veth", "Native A, veth", Network("veth"), {"net"}),
+    ("lxc-veth", "LXC, veth", Network("veth"), {"ipc", "mnt", "pid", "uts", "net"}),
+    ("podman-veth-plain", "Podman, veth without offloads", PLAIN, None),
+    ("apptainer-host-mpi-macvlan", "Apptainer (host MPI), macvlan", Network("macvlan"), None),
+])  # fmt: skip
 def test_a_name_says_the_network(name, title, network, isolates):
     arm = every_arm()[name]
     assert (arm.name, arm.title, arm.network) == (name, title, network)

@@ -47,15 +47,11 @@ def order_of(name: str = "docker", inside: str = "servers", binaries=(), **progr
     return Order(f"moosefs.{name}", case, arms()[name], state, program, session)
 
 
-@pytest.mark.parametrize(
-    ("name", "inside", "program", "services"),
-    [
-        ("docker", "servers", "native-a", "docker"),
-        ("docker", "client", "docker", "native-a"),
-        ("native-b", "servers", "native-b", "native-b"),
-        ("native-b", "client", "native-b", "native-b"),
-    ],
-)
+@pytest.mark.parametrize(("name", "inside", "program", "services"), [
+    ("docker", "servers", "native-a", "docker"), ("docker", "client", "docker", "native-a"),
+    ("native-b", "servers", "native-b", "native-b"),
+    ("native-b", "client", "native-b", "native-b"),
+])  # fmt: skip
 def test_one_side_is_in_the_arm_and_the_other_native(name, inside, program, services):
     order = order_of(name, inside)
     assert (order.program_arm.name, service_arm(order).name) == (program, services)
@@ -131,23 +127,20 @@ def test_a_server_that_is_where_its_arm_says_passes(sleeping, tmp_path):
     assert gate == Gate("service", True, "")
 
 
-@pytest.mark.parametrize(
-    ("text", "sha256", "detail"),
-    [
-        (evidence("", "1"), None, "chunks-1: expected marker sha256:beef, saw no marker"),
-        (evidence("sha256:beef", "1"), None, "chunks-1: still in the host's namespaces: "),
-        (
-            evidence("sha256:beef", "0-1", **ISOLATED),
-            None,
-            "chunks-1: expected CPUs 1, allowed were 0-1",
-        ),
-        (
-            evidence("sha256:beef", "1", **ISOLATED),
-            "feed",
-            "chunks-1: /usr/sbin/served: expected feed, runs ",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "sha256", "detail"), [
+    (evidence("", "1"), None, "chunks-1: expected marker sha256:beef, saw no marker"),
+    (evidence("sha256:beef", "1"), None, "chunks-1: still in the host's namespaces: "),
+    (
+        evidence("sha256:beef", "0-1", **ISOLATED),
+        None,
+        "chunks-1: expected CPUs 1, allowed were 0-1",
+    ),
+    (
+        evidence("sha256:beef", "1", **ISOLATED),
+        "feed",
+        "chunks-1: /usr/sbin/served: expected feed, runs ",
+    ),
+])  # fmt: skip
 def test_a_server_that_is_elsewhere_or_another_fails(sleeping, tmp_path, text, sha256, detail):
     gate = gate_of(sleeping, tmp_path, text, sha256)
     assert not gate.passed and gate.detail.startswith(detail)
@@ -162,14 +155,10 @@ def test_a_server_that_ended_fails_with_the_end_of_its_log(sleeping, tmp_path):
     assert gate.detail == "chunks-1 ended before the program did: no room"
 
 
-@pytest.mark.parametrize(
-    ("name", "passed", "reason"),
-    [
-        ("service", False, "gate-service"),
-        ("service", True, "exit-status"),
-        ("mount", False, "exit-status"),
-    ],
-)
+@pytest.mark.parametrize(("name", "passed", "reason"), [
+    ("service", False, "gate-service"), ("service", True, "exit-status"),
+    ("mount", False, "exit-status"),
+])  # fmt: skip
 def test_a_program_whose_server_ended_fails_by_it(name, passed, reason):
     order = order_of("native-a")
     ended, gate = Finished(1, 1.0, 0.0, 0.0, False), Gate(name, passed, "why")

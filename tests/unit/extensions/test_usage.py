@@ -85,17 +85,11 @@ def test_metrics_are_per_gigabyte_of_the_file():
     assert [name for name in declared if name in values] == list(values)
 
 
-@pytest.mark.parametrize(
-    ("told", "size"),
-    [
-        ({}, 1.0),
-        ({"tcp_timeouts": "3"}, 1.0),
-        ({"usage_server_cpu_seconds": "-1"}, 1.0),
-        ({"usage_server_cpu_seconds": "nan"}, 1.0),
-        ({"usage_received.lo": "many"}, 1.0),
-        ({"usage_server_cpu_seconds": "1.0"}, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("told", "size"), [
+    ({}, 1.0), ({"tcp_timeouts": "3"}, 1.0), ({"usage_server_cpu_seconds": "-1"}, 1.0),
+    ({"usage_server_cpu_seconds": "nan"}, 1.0), ({"usage_received.lo": "many"}, 1.0),
+    ({"usage_server_cpu_seconds": "1.0"}, 0.0),
+])  # fmt: skip
 def test_what_is_no_number_or_no_size_makes_no_metric(told, size):
     assert metrics.metrics_of(told, {"gigabytes": size}) == ()
 
@@ -210,15 +204,12 @@ def test_a_monitor_ends_where_the_body_fails(tmp_path, monkeypatch):
     assert (tmp_path / "files/usage.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("inside", "inherits", "told"),
-    [
-        ("servers", True, {"usage_client_cpu_seconds": "1.500"}),
-        ("servers", False, {"usage_client_cpu_seconds": "1.500"}),
-        ("client", True, {"usage_client_cpu_seconds": "1.500"}),
-        ("client", False, {}),
-    ],
-)
+@pytest.mark.parametrize(("inside", "inherits", "told"), [
+    ("servers", True, {"usage_client_cpu_seconds": "1.500"}),
+    ("servers", False, {"usage_client_cpu_seconds": "1.500"}),
+    ("client", True, {"usage_client_cpu_seconds": "1.500"}),
+    ("client", False, {}),
+])  # fmt: skip
 def test_a_clients_cpu_time_is_not_told_of_what_a_daemon_started(inside, inherits, told):
     # The last is the check, which is not measured.
     finished = [Finished(0, 2.0, cpu, 0.0, False) for cpu in (1.25, 0.25, 9.0)]

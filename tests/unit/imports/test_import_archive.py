@@ -174,16 +174,13 @@ def test_a_real_report_of_reframe_becomes_verdicts(compared, capsys):
     assert time == pytest.approx(rate, rel=0.02)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--study=My study"], "'My study' is no name"),
-        (["--margin=0"], "a margin of 0.0 %"),
-        (["--better=time=less"], "unknown direction: less"),
-        (["--form=xml"], "unknown form: xml"),
-        (["--reference=bare"], "no row is of the arm bare"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (["--study=My study"], "'My study' is no name"),
+    (["--margin=0"], "a margin of 0.0 %"),
+    (["--better=time=less"], "unknown direction: less"),
+    (["--form=xml"], "unknown form: xml"),
+    (["--reference=bare"], "no row is of the arm bare"),
+])  # fmt: skip
 def test_a_bad_command_is_one_message(tmp_path, refused, words, said):
     assert said in refused(table(tmp_path / "t.csv"), words=words)
 

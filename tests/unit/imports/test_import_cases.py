@@ -26,16 +26,13 @@ def of_runs(tmp_path, text, other=None):
 # What failed is lost, and counts as lost.
 
 
-@pytest.mark.parametrize(
-    ("name", "blocks"),
-    [
-        ("ramble-failed-repeats", {("native-2", 12), ("podman", 8)}),
-        ("reframe-failed-sanity", {("native-2", 2), ("podman", 1)}),
-        ("reframe-nan", {("native-2", 2), ("podman", 1)}),
-        # A value that could not be read is lost alone.
-        ("reframe-lacking-value", {("native-2", 2), ("podman", 1), ("podman", 2)}),
-    ],
-)
+@pytest.mark.parametrize(("name", "blocks"), [
+    ("ramble-failed-repeats", {("native-2", 12), ("podman", 8)}),
+    ("reframe-failed-sanity", {("native-2", 2), ("podman", 1)}),
+    ("reframe-nan", {("native-2", 2), ("podman", 1)}),
+    # A value that could not be read is lost alone.
+    ("reframe-lacking-value", {("native-2", 2), ("podman", 1), ("podman", 2)}),
+])  # fmt: skip
 def test_what_failed_is_lost(compared, name, blocks):
     table = compared(CASES / f"{name}.json", words=DOUBLE)
     assert {(row.arm, row.blocks) for row in table.itertuples()} == blocks
@@ -164,15 +161,12 @@ def ramble(tmp_path, experiments):
 FIGURE = {"name": "Time", "units": "s", "origin_type": "application"}
 
 
-@pytest.mark.parametrize(
-    ("repeat", "figures", "metrics"),
-    [
-        # Figures of one name and two origins are two metrics.
-        (1, [{"origin": of, "value": 1} for of in ("app", "papi")], {"Time_app", "Time_papi"}),
-        # A repeat that is none and a type in words are no mistake.
-        ("None", [{"value": "2", "fom_type": "TIME"}], {"Time"}),
-    ],
-)
+@pytest.mark.parametrize(("repeat", "figures", "metrics"), [
+    # Figures of one name and two origins are two metrics.
+    (1, [{"origin": of, "value": 1} for of in ("app", "papi")], {"Time_app", "Time_papi"}),
+    # A repeat that is none and a type in words are no mistake.
+    ("None", [{"value": "2", "fom_type": "TIME"}], {"Time"}),
+])  # fmt: skip
 def test_odd_figures_of_ramble_are_read(tmp_path, compared, repeat, figures, metrics):
     foms = [FIGURE | figure for figure in figures]
     experiments = [experiment(arm, arm, repeat, foms=foms) for arm in ("native", "podman")]
@@ -203,16 +197,13 @@ def test_results_that_are_none_of_ramble_s_are_one_message(tmp_path, refused):
 # Good results are read.
 
 
-@pytest.mark.parametrize(
-    ("name", "metrics"),
-    [
-        # A line on buffers names no columns.
-        ("osu-gpu-header-1.txt", {"latency"}),
-        ("osu-nonblocking.txt", {"overall", "compute", "pure_comm", "overlap"}),
-        # A header may stand behind what a job printed first.
-        ("ior-late-header.native-1.txt", {"write", "read"}),
-    ],
-)
+@pytest.mark.parametrize(("name", "metrics"), [
+    # A line on buffers names no columns.
+    ("osu-gpu-header-1.txt", {"latency"}),
+    ("osu-nonblocking.txt", {"overall", "compute", "pure_comm", "overlap"}),
+    # A header may stand behind what a job printed first.
+    ("ior-late-header.native-1.txt", {"write", "read"}),
+])  # fmt: skip
 def test_a_good_text_is_read(tmp_path, compared, name, metrics):
     table = compared(*of_runs(tmp_path, (CASES / name).read_text()))
     assert set(table["metric"]) == metrics
@@ -240,19 +231,16 @@ def test_how_a_text_was_kept_changes_nothing(tmp_path, compared, written):
     assert (row.case, row.metric, row.arm) == ("imported-osu-latency-bytes=1", "latency", "podman")
 
 
-@pytest.mark.parametrize(
-    ("text", "like"),
-    [
-        ("-- started at 11/25 --\nmdtest-3.3.0 was launched with 2 total task(s)\n", "mdtest"),
-        ("jube_wp_id,nodes,runtime\n0,1,2.5\n", "JUBE"),
-        ("job_completion_time|version|perf_var\n2026|4.10|1\n", "perflogs of ReFrame"),
-        ('{"results": [ {"command": "sleep 1", "mean": 1.0} ]}', "hyperfine"),
-        ('{"machine_info": {}, "benchmarks": []}', "pytest-benchmark"),
-        ('{"context": {"num_cpus": 2}, "benchmarks": []}', "Google Benchmark"),
-        ("0: # OSU\n1: # OSU\n", "several ranks"),
-        ("arms,times\n1,2\n", "a table without the columns"),
-    ],
-)
+@pytest.mark.parametrize(("text", "like"), [
+    ("-- started at 11/25 --\nmdtest-3.3.0 was launched with 2 total task(s)\n", "mdtest"),
+    ("jube_wp_id,nodes,runtime\n0,1,2.5\n", "JUBE"),
+    ("job_completion_time|version|perf_var\n2026|4.10|1\n", "perflogs of ReFrame"),
+    ('{"results": [ {"command": "sleep 1", "mean": 1.0} ]}', "hyperfine"),
+    ('{"machine_info": {}, "benchmarks": []}', "pytest-benchmark"),
+    ('{"context": {"num_cpus": 2}, "benchmarks": []}', "Google Benchmark"),
+    ("0: # OSU\n1: # OSU\n", "several ranks"),
+    ("arms,times\n1,2\n", "a table without the columns"),
+])  # fmt: skip
 def test_what_is_not_read_here_is_named(tmp_path, refused, text, like):
     (tmp_path / "file.txt").write_text(text)
     assert like in refused(tmp_path / "file.txt")

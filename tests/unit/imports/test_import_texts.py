@@ -24,19 +24,16 @@ def numbers(form, text):
     return {(row.case, row.metric): (row.value, row.unit, row.better) for row in found}
 
 
-@pytest.mark.parametrize(
-    ("file", "count", "case", "metric", "expected"),
-    [
-        ("latency", 10, "osu-latency-bytes=4096", "latency", (6.64, "us", "lower")),
-        ("latency-tails", 14, "osu-latency-bytes=32", "latency", (0.23, "us", "lower")),
-        ("old-latency", 24, "osu-latency-bytes=0", "latency", (0.25, "us", "lower")),
-        ("bandwidth", 7, "osu-bandwidth-bytes=1024", "bandwidth", (10801.08, "MB/s", "higher")),
-        ("message-rate", 20, MANY, "message_rate", (13603591.35, "1/s", "higher")),
-        ("allreduce", 9, "osu-allreduce-latency-bytes=8", "latency", (0.45, "us", "lower")),
-        ("barrier", 1, "osu-barrier-latency", "latency", (0.14, "us", "lower")),
-        ("old-barrier", 1, "osu-barrier-latency", "latency", (0.25, "us", "lower")),
-    ],
-)
+@pytest.mark.parametrize(("file", "count", "case", "metric", "expected"), [
+    ("latency", 10, "osu-latency-bytes=4096", "latency", (6.64, "us", "lower")),
+    ("latency-tails", 14, "osu-latency-bytes=32", "latency", (0.23, "us", "lower")),
+    ("old-latency", 24, "osu-latency-bytes=0", "latency", (0.25, "us", "lower")),
+    ("bandwidth", 7, "osu-bandwidth-bytes=1024", "bandwidth", (10801.08, "MB/s", "higher")),
+    ("message-rate", 20, MANY, "message_rate", (13603591.35, "1/s", "higher")),
+    ("allreduce", 9, "osu-allreduce-latency-bytes=8", "latency", (0.45, "us", "lower")),
+    ("barrier", 1, "osu-barrier-latency", "latency", (0.14, "us", "lower")),
+    ("old-barrier", 1, "osu-barrier-latency", "latency", (0.25, "us", "lower")),
+])  # fmt: skip
 def test_each_size_of_message_is_a_case(file, count, case, metric, expected):
     """Golden: versions 7.4 and (`old`) 5.3, with options that add columns and without."""
     found = numbers("osu", (GOLDEN / f"osu/{file}.txt").read_text())
@@ -162,20 +159,17 @@ def _again(texts):
     return [*texts, shutil.copy(texts[0], texts[0].parent / "again")]
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda texts: _named(texts, "results.txt"), "does not say of which run this is"),
-        (lambda texts: _named(texts, "-1.txt"), "does not say of which run this is"),
-        (_cut, "osu-latency-bytes=4096 is not in this text (1 lacking), but in another"),
-        (
-            lambda texts: [*texts[:-1], GOLDEN / "ior/real.txt"],
-            "this does not look like OSU micro-benchmarks, as native-a-0.txt does",
-        ),
-        (_again, "comes twice in block 0"),
-        (lambda texts: [*texts, "absent-1.txt"], "there is no such file"),
-        (lambda texts: texts[:1], "one arm"),
-    ],
-)
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda texts: _named(texts, "results.txt"), "does not say of which run this is"),
+    (lambda texts: _named(texts, "-1.txt"), "does not say of which run this is"),
+    (_cut, "osu-latency-bytes=4096 is not in this text (1 lacking), but in another"),
+    (
+        lambda texts: [*texts[:-1], GOLDEN / "ior/real.txt"],
+        "this does not look like OSU micro-benchmarks, as native-a-0.txt does",
+    ),
+    (_again, "comes twice in block 0"),
+    (lambda texts: [*texts, "absent-1.txt"], "there is no such file"),
+    (lambda texts: texts[:1], "one arm"),
+])  # fmt: skip
 def test_files_that_do_not_go_together_are_one_message(texts, refused, change, said):
     assert said in refused(*change(texts))

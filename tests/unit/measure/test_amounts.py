@@ -103,15 +103,12 @@ def sysbench(events=2800):
     return Case("sysbench", "sysbench", {"events": events}, 0.01, (), (), 60)
 
 
-@pytest.mark.parametrize(
-    ("runs", "asked", "found"),
-    [
-        (Runs(each=0.001), [2800, 400], (400, 0.4, 0.4)),
-        # One that is near is kept, and one that is not all in proportion takes more tries.
-        (Runs(each=0.36 / 2800), [2800], (2800, 0.36, 0.36)),
-        (Runs(each=0.001, before=0.2), [2800, 380, 270], (270, 0.47, 0.47)),
-    ],
-)
+@pytest.mark.parametrize(("runs", "asked", "found"), [
+    (Runs(each=0.001), [2800, 400], (400, 0.4, 0.4)),
+    # One that is near is kept, and one that is not all in proportion takes more tries.
+    (Runs(each=0.36 / 2800), [2800], (2800, 0.36, 0.36)),
+    (Runs(each=0.001, before=0.2), [2800, 380, 270], (270, 0.47, 0.47)),
+])  # fmt: skip
 def test_the_amount_that_takes_the_target_is_found(runs, asked, found):
     assert find_amount(Timed(), sysbench(), runs) == pytest.approx(found)
     assert runs.asked == [amount for amount in asked for _ in range(RUNS)]
@@ -147,16 +144,13 @@ def test_output_that_is_not_valid_is_refused_at_the_amount_alone():
     assert len(runs.asked) == RUNS
 
 
-@pytest.mark.parametrize(
-    ("study", "scale", "piloted"),
-    [
-        # Its machine scale gives sysbench's events; hpcc and startup have nothing to size.
-        ("torrez2019", "smoke", {"sysbench": 1, "likwid": 3, "memory": 1}),
-        ("torrez2019", "machine", {"likwid": 3, "memory": 1}),
-        # Each scale gives them, or the benchmark runs on allocations.
-        ("hpcg", "smoke", {}),
-    ],
-)
+@pytest.mark.parametrize(("study", "scale", "piloted"), [
+    # Its machine scale gives sysbench's events; hpcc and startup have nothing to size.
+    ("torrez2019", "smoke", {"sysbench": 1, "likwid": 3, "memory": 1}),
+    ("torrez2019", "machine", {"likwid": 3, "memory": 1}),
+    # Each scale gives them, or the benchmark runs on allocations.
+    ("hpcg", "smoke", {}),
+])  # fmt: skip
 def test_what_the_study_gives_and_what_is_placed_is_not_piloted(study, scale, piloted):
     path = STUDIES / f"{study}.yaml"
     cases = cases_to_pilot(load_study(path, scale), load_checked(path, "study"))

@@ -54,15 +54,12 @@ def test_what_a_runtime_says_beside_it_is_passed_over() -> None:
     assert len(rows[0].sha256) == 64 and "root" in evidence
 
 
-@pytest.mark.parametrize(
-    ("script", "why", "starts"),
-    [
-        ("echo no such container >&2; exit 125", "no such container", 2),
-        ('"$@"; echo broken at its end >&2; exit 1', "broken at its end", 2),
-        ('"$@" | head -c 3000', "the answer about programs and libraries is cut off", 1),
-        ("exit 0", "the answer about programs and libraries is cut off", 1),
-    ],
-)
+@pytest.mark.parametrize(("script", "why", "starts"), [
+    ("echo no such container >&2; exit 125", "no such container", 2),
+    ('"$@"; echo broken at its end >&2; exit 1', "broken at its end", 2),
+    ('"$@" | head -c 3000', "the answer about programs and libraries is cut off", 1),
+    ("exit 0", "the answer about programs and libraries is cut off", 1),
+])  # fmt: skip
 def test_a_failure_and_an_answer_that_is_not_whole_are_no_answer(script, why, starts) -> None:
     arm = Wrapped(script=script)
     with pytest.raises(AuditError, match=r"^cannot run a command: ") as raised:

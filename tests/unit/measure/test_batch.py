@@ -78,22 +78,14 @@ def _names(plan: Plan, *numbers: int) -> tuple[str, ...]:
     return tuple(plan.blocks[number].name for number in numbers)
 
 
-@pytest.mark.parametrize(
-    ("minutes", "seconds", "over"),
-    [
-        (None, [10_000.0], False),
-        (10, [], False),
-        # One more block, as long as those so far on average, must end in time.
-        (10, [300.0], False),
-        (10, [301.0], True),
-        (10, [100.0, 300.0], False),
-        (10, [100.0, 301.0], True),
-        # Shorter ones of a later stage tell how long the next is.
-        (10, [100.0] * 5 + [49.0], False),
-        (10, [100.0] * 5 + [51.0], True),
-        (10, [1000.0], True),
-    ],
-)
+@pytest.mark.parametrize(("minutes", "seconds", "over"), [
+    (None, [10_000.0], False), (10, [], False),
+    # One more block, as long as those so far on average, must end in time.
+    (10, [300.0], False), (10, [301.0], True), (10, [100.0, 300.0], False),
+    (10, [100.0, 301.0], True),
+    # Shorter ones of a later stage tell how long the next is.
+    (10, [100.0] * 5 + [49.0], False), (10, [100.0] * 5 + [51.0], True), (10, [1000.0], True),
+])  # fmt: skip
 def test_the_time_is_over_if_one_more_block_would_end_after_it(tmp_path, minutes, seconds, over):
     plan = _plan(minutes)
     for number, each in enumerate(seconds):

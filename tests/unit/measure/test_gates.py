@@ -126,16 +126,11 @@ def _ranks(*nodes: str) -> dict[int, dict[str, str]]:
     return {rank: _evidence("") | {"node": node} for rank, node in enumerate(nodes)}
 
 
-@pytest.mark.parametrize(
-    ("nodes", "said"),
-    [
-        (("n1", "n1", "n2", "n2"), ""),
-        (("n1", "n1", "n2"), "saw 0, 1, 2"),
-        ((), "saw none"),
-        (("n1", "n2", "n1", "n2"), "expected rank 1 on n1, saw it on n2"),
-        (("n1", "n1", "n2", "n3"), "expected rank 3 on n2, saw it on n3"),
-    ],
-)
+@pytest.mark.parametrize(("nodes", "said"), [
+    (("n1", "n1", "n2", "n2"), ""), (("n1", "n1", "n2"), "saw 0, 1, 2"), ((), "saw none"),
+    (("n1", "n2", "n1", "n2"), "expected rank 1 on n1, saw it on n2"),
+    (("n1", "n1", "n2", "n3"), "expected rank 3 on n2, saw it on n3"),
+])  # fmt: skip
 def test_ranks_that_are_missing_or_elsewhere_fail(nodes, said) -> None:
     gate = gates.ranks_gate(RANKS, ("n1", "n2"), _ranks(*nodes))
     assert gate.passed == (not said) and said in gate.detail

@@ -16,28 +16,20 @@ START = Times(0, 0, 0, 0, 0, 0)
 IDLE = [Times(0, 0, 10, 0, 0, 0)] * 15
 
 
-@pytest.mark.parametrize(
-    ("after", "cpus", "share"),
-    [
-        ([Times(8, 0, 0, 0, 2, 0), *IDLE], (0, 1), 0.2),
-        ([Times(8, 0, 0, 0, 2, 0), *IDLE], (1, 2), 0.0),
-        # Guest time is part of user time; no time at all is no share.
-        ([Times(5, 0, 0, 0, 5, 5)], (0,), 0.5),
-        ([START], (0,), 0.0),
-    ],
-)
+@pytest.mark.parametrize(("after", "cpus", "share"), [
+    ([Times(8, 0, 0, 0, 2, 0), *IDLE], (0, 1), 0.2),
+    ([Times(8, 0, 0, 0, 2, 0), *IDLE], (1, 2), 0.0),
+    # Guest time is part of user time; no time at all is no share.
+    ([Times(5, 0, 0, 0, 5, 5)], (0,), 0.5), ([START], (0,), 0.0),
+])  # fmt: skip
 def test_steal_is_that_of_the_cpu_that_lost_most(after, cpus, share: float) -> None:
     assert steal_fraction([START] * len(after), after, cpus) == share
 
 
-@pytest.mark.parametrize(
-    ("shares", "said"),
-    [
-        ({"init": 1.0, "loop": 96.2, "gone": None}, "loop (process 2) takes 96 % of a CPU"),
-        ({"init": 1.0}, "no program of this machine"),
-        ({}, "no program of this machine"),
-    ],
-)
+@pytest.mark.parametrize(("shares", "said"), [
+    ({"init": 1.0, "loop": 96.2, "gone": None}, "loop (process 2) takes 96 % of a CPU"),
+    ({"init": 1.0}, "no program of this machine"), ({}, "no program of this machine"),
+])  # fmt: skip
 def test_what_takes_most_is_named(shares, said: str, monkeypatch) -> None:
     processes = [
         SimpleNamespace(pid=pid, cpu_percent=lambda: 0.0, info={"name": name, "cpu_percent": share})

@@ -52,16 +52,12 @@ def session(available=True, **lacks):
     )
 
 
-@pytest.mark.parametrize(
-    ("closure", "more", "expected"),
-    [
-        ((HERE,), {}, ""),
-        (None, {}, "/opt/solver is not there"),
-        ((HERE, ABSENT), {}, "/opt/solver does not find libmine.so.1"),
-        ((HERE, ABSENT), {"environment": {"LD_LIBRARY_PATH": "/opt/lib"}}, ""),
-        (None, {"environment": {"LD_LIBRARY_PATH": "/opt/lib"}}, "/opt/solver is not there"),
-    ],
-)
+@pytest.mark.parametrize(("closure", "more", "expected"), [
+    ((HERE,), {}, ""), (None, {}, "/opt/solver is not there"),
+    ((HERE, ABSENT), {}, "/opt/solver does not find libmine.so.1"),
+    ((HERE, ABSENT), {"environment": {"LD_LIBRARY_PATH": "/opt/lib"}}, ""),
+    (None, {"environment": {"LD_LIBRARY_PATH": "/opt/lib"}}, "/opt/solver is not there"),
+])  # fmt: skip
 def test_a_file_or_a_library_that_is_not_there_is_named(closure, more, expected):
     asked, planned = session(podman=closure), plan(**more)
     assert lacking(asked, planned, planned.cases[0], "podman") == expected

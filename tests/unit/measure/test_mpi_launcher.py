@@ -50,19 +50,15 @@ def test_one_process_on_each_node() -> None:
     assert on_each_node(LAUNCHER, 3, ["true"]) == ["srun", "--nodes=3", "--ntasks=3", "true"]
 
 
-@pytest.mark.parametrize(
-    ("rank", "word", "filled"),
-    [
-        (5, "--name=parity-@rank@", "--name=parity-5"),
-        (5, "evidence @rank@@@host@", f"evidence 5@{HOST}"),
-        (5, "@rank@-@rank@", "5-5"),
-        (5, "--uts=@host@", f"--uts={HOST}"),
-        # The CPU at its number modulo the node's.
-        *((rank, "@cpu@", cpu) for rank, cpu in ((0, "2"), (1, "3"), (2, "2"), (5, "3"))),
-        # No shell reads the words of the command.
-        *((0, f"x{word}x", f"x{word}x") for word in UNREAD),
-    ],
-)
+@pytest.mark.parametrize(("rank", "word", "filled"), [
+    (5, "--name=parity-@rank@", "--name=parity-5"),
+    (5, "evidence @rank@@@host@", f"evidence 5@{HOST}"),
+    (5, "@rank@-@rank@", "5-5"), (5, "--uts=@host@", f"--uts={HOST}"),
+    # The CPU at its number modulo the node's.
+    *((rank, "@cpu@", cpu) for rank, cpu in ((0, "2"), (1, "3"), (2, "2"), (5, "3"))),
+    # No shell reads the words of the command.
+    *((0, f"x{word}x", f"x{word}x") for word in UNREAD),
+])  # fmt: skip
 def test_what_differs_between_ranks_is_filled_in_anywhere_in_a_word(rank, word, filled) -> None:
     assert _filled(rank, word) == [filled]
 

@@ -45,30 +45,22 @@ CPUINFO = "processor\t: 0\nmodel name\t: One: fast\n\nprocessor\t: 1\nnothing\n"
 BOOT = "secret=1 nohz_full=1-3 mitigations=off quiet isolcpus=2 -- isolcpus=9"
 
 
-@pytest.mark.parametrize(
-    ("said", "text", "found"),
-    [
-        (node.cgroup_versions, MOUNTS, "v1: cpu,cpuacct,memory"),
-        (node.cgroup_versions, UNIFIED, "v2"),
-        (node.cgroup_versions, MOUNTS + UNIFIED, "v1: cpu,cpuacct,memory; v2"),
-        (node.cgroup_versions, "", ""),
-        (node.cgroup_versions, "short line\n", ""),
-        # The first of each key is kept, and of boot parameters those that are known.
-        (node.pairs, CPUINFO, {"processor": "0", "model name": "One: fast"}),
-        (node.boot_parameters, BOOT, "isolcpus=2 mitigations=off nohz_full=1-3"),
-        (node.selected, "always [madvise] never", "madvise"),
-        (node.selected, "always", ""),
-        (node.selected, "", ""),
-        (node.size_in_bytes, "266240K", 272_629_760),
-        (node.size_in_bytes, "1G", 2**30),
-        (node.size_in_bytes, "7", 7),
-        (node.size_in_bytes, "", 0),
-        (node.size_in_bytes, "x", 0),
-        # Pages on the lists of each CPU.
-        (node.free_per_cpu, ZONEINFO, 1024 * os.sysconf("SC_PAGE_SIZE")),
-        (node.free_per_cpu, "", 0),
-    ],
-)
+@pytest.mark.parametrize(("said", "text", "found"), [
+    (node.cgroup_versions, MOUNTS, "v1: cpu,cpuacct,memory"),
+    (node.cgroup_versions, UNIFIED, "v2"),
+    (node.cgroup_versions, MOUNTS + UNIFIED, "v1: cpu,cpuacct,memory; v2"),
+    (node.cgroup_versions, "", ""), (node.cgroup_versions, "short line\n", ""),
+    # The first of each key is kept, and of boot parameters those that are known.
+    (node.pairs, CPUINFO, {"processor": "0", "model name": "One: fast"}),
+    (node.boot_parameters, BOOT, "isolcpus=2 mitigations=off nohz_full=1-3"),
+    (node.selected, "always [madvise] never", "madvise"),
+    (node.selected, "always", ""), (node.selected, "", ""),
+    (node.size_in_bytes, "266240K", 272_629_760), (node.size_in_bytes, "1G", 2**30),
+    (node.size_in_bytes, "7", 7), (node.size_in_bytes, "", 0), (node.size_in_bytes, "x", 0),
+    # Pages on the lists of each CPU.
+    (node.free_per_cpu, ZONEINFO, 1024 * os.sysconf("SC_PAGE_SIZE")),
+    (node.free_per_cpu, "", 0),
+])  # fmt: skip
 def test_what_the_kernel_s_texts_say(said, text, found):
     assert said(text) == found
 
@@ -76,15 +68,12 @@ def test_what_the_kernel_s_texts_say(said, text, found):
 VOLUNTARY = {"CONFIG_PREEMPT_VOLUNTARY": "y", "CONFIG_PREEMPT_DYNAMIC": "y"}
 
 
-@pytest.mark.parametrize(
-    ("config", "in_force", "model"),
-    [
-        ({"CONFIG_PREEMPT_NONE": "y"}, "", "PREEMPT_NONE"),
-        ({"CONFIG_PREEMPT_NONE": "y"}, "none voluntary (full)", "full"),
-        (VOLUNTARY, "", "PREEMPT_VOLUNTARY, may be changed at boot"),
-        ({}, "", ""),
-    ],
-)
+@pytest.mark.parametrize(("config", "in_force", "model"), [
+    ({"CONFIG_PREEMPT_NONE": "y"}, "", "PREEMPT_NONE"),
+    ({"CONFIG_PREEMPT_NONE": "y"}, "none voluntary (full)", "full"),
+    (VOLUNTARY, "", "PREEMPT_VOLUNTARY, may be changed at boot"),
+    ({}, "", ""),
+])  # fmt: skip
 def test_preemption(config, in_force, model, monkeypatch):
     monkeypatch.setattr(node, "read", lambda _path: in_force)
     assert node.preemption(config) == model

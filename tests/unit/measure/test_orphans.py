@@ -70,14 +70,11 @@ def test_children_of_a_process_that_adopts_nothing_are_its_own() -> None:
         assert child.wait() == -9
 
 
-@pytest.mark.parametrize(
-    ("left", "passed", "said"),
-    [
-        ((), True, ""),
-        ((Orphan("b", 0.01), Orphan("a", 0.0)), True, "left a, b, which took 0.01 s"),
-        ((Orphan("a", 0.03), Orphan("a", 0.03)), False, "left a, which took 0.06 s"),
-    ],
-)
+@pytest.mark.parametrize(("left", "passed", "said"), [
+    ((), True, ""),
+    ((Orphan("b", 0.01), Orphan("a", 0.0)), True, "left a, b, which took 0.01 s"),
+    ((Orphan("a", 0.03), Orphan("a", 0.03)), False, "left a, which took 0.06 s"),
+])  # fmt: skip
 def test_the_gate_notes_what_was_left(left, passed: bool, said: str) -> None:
     gate = left_gate(left)
     assert (gate.passed, gate.detail) == (passed, said and f"{said} of CPU time; ended")

@@ -66,22 +66,18 @@ def _from(words: list[str], program: str, count: int) -> range:
     return range(start, start + count)
 
 
-@pytest.mark.parametrize(
-    ("changed", "arm", "said"),
-    [
-        ({"cpus": (0, 1)}, "podman", "one process on one CPU"),
-        ({"ranks": 1}, "podman", "one process on one CPU"),
-        ({"repetitions": 3}, "podman", "started once"),
-        ({"check": ("/bin/true",)}, "podman", "started once"),
-        ({"sample_seconds": 0.1}, "podman", "nothing done beside"),
-        ({"beside": Beside()}, "podman", "nothing else is beside"),
-        ({}, "podman-quota-20000-of-100000-us", "nor any limit"),
-        ({}, "qemu-tcg", "another kernel"),
-        ({"memory_bytes": 2**60}, "podman", "bytes of memory"),
-        ({"memory_bytes": 1}, "podman", ""),
-        ({}, "native-b", ""),
-    ],
-)
+@pytest.mark.parametrize(("changed", "arm", "said"), [
+    ({"cpus": (0, 1)}, "podman", "one process on one CPU"),
+    ({"ranks": 1}, "podman", "one process on one CPU"),
+    ({"repetitions": 3}, "podman", "started once"),
+    ({"check": ("/bin/true",)}, "podman", "started once"),
+    ({"sample_seconds": 0.1}, "podman", "nothing done beside"),
+    ({"beside": Beside()}, "podman", "nothing else is beside"),
+    ({}, "podman-quota-20000-of-100000-us", "nor any limit"),
+    ({}, "qemu-tcg", "another kernel"),
+    ({"memory_bytes": 2**60}, "podman", "bytes of memory"),
+    ({"memory_bytes": 1}, "podman", ""), ({}, "native-b", ""),
+])  # fmt: skip
 def test_what_cannot_be_measured_side_by_side_is_refused_with_its_reason(changed, arm, said):
     found = side_by_side.refusal(replace(PROGRAM, **changed), every_arm()[arm])
     assert said in found and bool(found) == bool(said)
@@ -144,15 +140,11 @@ def _compiled(words, **_) -> None:
 ALIKE = [{"cpu.weight": "100"}, {"cpu.weight": "100", "cpu.max": "max 100000"}]
 
 
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        (ALIKE, ""),
-        (ALIKE[:1], "unequal depth: 2 and 1 levels"),
-        ([ALIKE[0], ALIKE[1] | {"cpu.weight": "50"}], "cpu.weight is 100 and 50"),
-        ([ALIKE[0], ALIKE[0]], "cpu.max is max 100000 and None"),
-    ],
-)
+@pytest.mark.parametrize(("other", "said"), [
+    (ALIKE, ""), (ALIKE[:1], "unequal depth: 2 and 1 levels"),
+    ([ALIKE[0], ALIKE[1] | {"cpu.weight": "50"}], "cpu.weight is 100 and 50"),
+    ([ALIKE[0], ALIKE[0]], "cpu.max is max 100000 and None"),
+])  # fmt: skip
 def test_groups_of_unequal_depth_or_weight_are_refused(other, said: str) -> None:
     if not said:
         side_by_side.refuse_unequal([ALIKE, other])

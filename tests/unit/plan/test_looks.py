@@ -47,14 +47,11 @@ def test_blocks_up_to_a_look_are_a_stage(looks) -> None:
     assert stages == ([0] * 6 + [1] * 3 + [2] * 4 if looks else [0] * 13)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "what"),
-    [
-        ('"number": 1', '"number": "one"', "number"),
-        ('"version": 1', '"version": 99', "version 99 is not known here"),
-        ('"arm": ', '"leg": ', "leg"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "what"), [
+    ('"number": 1', '"number": "one"', "number"),
+    ('"version": 1', '"version": 99', "version 99 is not known here"),
+    ('"arm": ', '"leg": ', "leg"),
+])  # fmt: skip
 def test_a_look_is_read_as_it_was_written_and_a_broken_one_refused(tmp_path, old, new, what):
     path = tmp_path / "1.json"
     looks.write_look(path, LOOK)
@@ -94,16 +91,13 @@ def test_looks_time_and_batches_of_a_scale_are_the_study_s(tmp_path: Path) -> No
     assert load_study(path, "looked", minutes=30).minutes == 30
 
 
-@pytest.mark.parametrize(
-    ("looks", "what"),
-    [
-        ([9, 6, 13], "the looks 9, 6, 13 do not lead to the last block"),
-        ([6, 9], "the looks 6, 9 do not lead to the last block"),
-        ([6, 9, 14], "the looks 6, 9, 14 do not lead to the last block"),
-        # One, too early, twice, or none of a block.
-        *(([*looks], "") for looks in ((13,), (4, 13), (6, 6, 13), (6.5, 13))),
-    ],
-)
+@pytest.mark.parametrize(("looks", "what"), [
+    ([9, 6, 13], "the looks 9, 6, 13 do not lead to the last block"),
+    ([6, 9], "the looks 6, 9 do not lead to the last block"),
+    ([6, 9, 14], "the looks 6, 9, 14 do not lead to the last block"),
+    # One, too early, twice, or none of a block.
+    *(([*looks], "") for looks in ((13,), (4, 13), (6, 6, 13), (6.5, 13))),
+])  # fmt: skip
 def test_looks_that_a_study_may_not_have_are_refused(tmp_path: Path, looks, what: str) -> None:
     with pytest.raises(UserError) as refused:
         load_study(_study(tmp_path, blocks=13, looks=looks), "looked")

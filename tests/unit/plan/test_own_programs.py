@@ -66,31 +66,28 @@ def test_another_content_of_what_it_needs_is_another_block(tmp_path: Path) -> No
     assert [b.name for b in same.blocks] == [b.name for b in after.blocks]
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"program": ["/usr/bin/melt", "{step}", "{mode}"]}, "unknown place: step"),
-        ({"program": ["/usr/bin/melt", "{steps}"]}, "no word holds {mode}"),
-        ({"program": ["/melt", "{steps}", "{mode}", "{ranks}"]}, "unknown place: ranks"),
-        ({"program": ["melt", "{steps}", "{mode}"]}, "melt is no absolute path"),
-        ({"program": ["/melt", "a\nb"]}, "is not a safe name"),
-        ({"program": []}, "program"),
-        ({"binaries": ["bin/melt"]}, "is not a safe name"),
-        ({"needs": ["data"]}, "is not a safe name"),
-        ({"needs": ["/nowhere/in.dat"]}, "/nowhere/in.dat cannot be read"),
-        ({"metrics": [METRIC, METRIC | {"unit": "ms"}]}, "loop is a metric already"),
-        ({"metrics": [METRIC | {"name": "time"}]}, "time is a metric already"),
-        ({"metrics": [METRIC | {"name": "tcp_timeouts"}]}, "tcp_timeouts is a metric already"),
-        ({"metrics": [METRIC | {"pattern": "Loop"}]}, "has 0 groups"),
-        ({"metrics": [METRIC | {"pattern": "((a+)+)"}]}, "melt.command.metrics.loop.pattern"),
-        ({"metrics": [METRIC | {"better": "faster"}]}, "faster"),
-        ({"valid": "(well)"}, "has 1 groups"),
-        ({"work": "mode"}, "unknown parameter in whole units: mode"),
-        ({"files": {"../x": ""}}, "files"),
-        ({"environment": {"A": "{x}"}}, "unknown place: x"),
-        ({"cpus": 0}, "cpus"),
-    ],
-)
+@pytest.mark.parametrize(("change", "said"), [
+    ({"program": ["/usr/bin/melt", "{step}", "{mode}"]}, "unknown place: step"),
+    ({"program": ["/usr/bin/melt", "{steps}"]}, "no word holds {mode}"),
+    ({"program": ["/melt", "{steps}", "{mode}", "{ranks}"]}, "unknown place: ranks"),
+    ({"program": ["melt", "{steps}", "{mode}"]}, "melt is no absolute path"),
+    ({"program": ["/melt", "a\nb"]}, "is not a safe name"),
+    ({"program": []}, "program"),
+    ({"binaries": ["bin/melt"]}, "is not a safe name"),
+    ({"needs": ["data"]}, "is not a safe name"),
+    ({"needs": ["/nowhere/in.dat"]}, "/nowhere/in.dat cannot be read"),
+    ({"metrics": [METRIC, METRIC | {"unit": "ms"}]}, "loop is a metric already"),
+    ({"metrics": [METRIC | {"name": "time"}]}, "time is a metric already"),
+    ({"metrics": [METRIC | {"name": "tcp_timeouts"}]}, "tcp_timeouts is a metric already"),
+    ({"metrics": [METRIC | {"pattern": "Loop"}]}, "has 0 groups"),
+    ({"metrics": [METRIC | {"pattern": "((a+)+)"}]}, "melt.command.metrics.loop.pattern"),
+    ({"metrics": [METRIC | {"better": "faster"}]}, "faster"),
+    ({"valid": "(well)"}, "has 1 groups"),
+    ({"work": "mode"}, "unknown parameter in whole units: mode"),
+    ({"files": {"../x": ""}}, "files"),
+    ({"environment": {"A": "{x}"}}, "unknown place: x"),
+    ({"cpus": 0}, "cpus"),
+])  # fmt: skip
 def test_what_does_not_fit_together_is_refused(tmp_path: Path, change: Any, said: str) -> None:
     with pytest.raises(UserError) as error:
         load(tmp_path, entry=entry_of(**change))

@@ -177,13 +177,10 @@ def test_side_by_side_a_block_is_an_arm_and_the_reference_in_each_case(tmp_path,
     assert canonical(_paired(tmp_path, design)) == canonical(plan)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"parameters": {"likwid": {"threads": 2}}}, "likwid-copy has ranks or threads"),
-        ({"design": "abreast"}, "abreast"),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), [
+    ({"parameters": {"likwid": {"threads": 2}}}, "likwid-copy has ranks or threads"),
+    ({"design": "abreast"}, "abreast"),
+])  # fmt: skip
 def test_what_cannot_be_side_by_side_is_refused_with_its_scale(tmp_path, given, said) -> None:
     with pytest.raises(UserError, match=said) as raised:
         _paired(tmp_path, **given)

@@ -81,14 +81,10 @@ def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path
     assert said[2].splitlines()[1] == of_cluster
 
 
-@pytest.mark.parametrize(
-    ("ended", "kept"),
-    [
-        (f"returned non-zero exit status {REFUSED}", False),
-        ("returned non-zero exit status 1", True),
-        ("died with <Signals.SIGKILL: 9>", True),
-    ],
-)
+@pytest.mark.parametrize(("ended", "kept"), [
+    (f"returned non-zero exit status {REFUSED}", False),
+    ("returned non-zero exit status 1", True), ("died with <Signals.SIGKILL: 9>", True),
+])  # fmt: skip
 def test_the_exception_of_a_command_is_told_in_a_line_or_not_at_all(ended: str, kept: bool) -> None:
     text = (
         f"RuleException:\nCalledProcessError in file x, line 7:\nCommand 'sh -c \"a. b\"' {ended}."
@@ -117,19 +113,13 @@ def test_its_events_are_still_called_so() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "event", "needed"),
-    [
-        ("Building DAG of jobs...", None, False),
-        ("Select jobs to execute...", None, False),
-        ("Execute 3 jobs...", None, False),
-        ("", LogEvent.JOB_FINISHED, False),
-        ("", LogEvent.PROGRESS, False),
-        ("", LogEvent.ERROR, True),
-        ("Nothing to be done (all requested files are present and up to date).", None, True),
-        ("Job 3 has been submitted with SLURM jobid 7", None, True),
-    ],
-)
+@pytest.mark.parametrize(("text", "event", "needed"), [
+    ("Building DAG of jobs...", None, False), ("Select jobs to execute...", None, False),
+    ("Execute 3 jobs...", None, False), ("", LogEvent.JOB_FINISHED, False),
+    ("", LogEvent.PROGRESS, False), ("", LogEvent.ERROR, True),
+    ("Nothing to be done (all requested files are present and up to date).", None, True),
+    ("Job 3 has been submitted with SLURM jobid 7", None, True),
+])  # fmt: skip
 def test_only_news_of_jobs_is_dropped(text: str, event: LogEvent | None, needed: bool) -> None:
     assert _shown([], True).keeps(_said(text, event)) is needed
     # A warning is shown whatever it begins with.

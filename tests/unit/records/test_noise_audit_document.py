@@ -34,20 +34,14 @@ def test_there_need_not_be_one(tmp_path: Path) -> None:
     assert read_noise_audit(tmp_path) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "not a JSON document"),
-        ("[]", "Expected `object`"),
-        ("{}", "missing required field"),
-        ("null", "Expected `object`"),
-        ('{"ratio": NaN}', "not a JSON document"),
-        ('{"version": 3}', "version 3 is not known"),
-        ('{"version": true}', "version True is not known"),
-        ('{"program": 1}', "Expected `str`, got `int`"),
-        ('{"more": 1}', "unknown field `more`"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("{", "not a JSON document"), ("[]", "Expected `object`"), ("{}", "missing required field"),
+    ("null", "Expected `object`"), ('{"ratio": NaN}', "not a JSON document"),
+    ('{"version": 3}', "version 3 is not known"),
+    ('{"version": true}', "version True is not known"),
+    ('{"program": 1}', "Expected `str`, got `int`"),
+    ('{"more": 1}', "unknown field `more`"),
+])  # fmt: skip
 def test_a_broken_audit_is_one_message_with_the_file(tmp_path, text: str, message: str) -> None:
     (tmp_path / NOISE_AUDIT).write_text(text)
     with pytest.raises(UserError, match=message) as refused:

@@ -138,14 +138,10 @@ def test_a_broken_record_is_named_with_its_attempt_and_its_key() -> None:
 CPU = {"user_seconds": "0.5", "system_seconds": "0.25"}
 
 
-@pytest.mark.parametrize(
-    ("told", "values"),
-    [
-        (CPU | {"group_seconds": "0.875"}, {"cpu_seconds": 0.75, "cpu_seconds_beside": 0.125}),
-        (CPU, {"cpu_seconds": 0.75}),
-        ({}, {}),
-    ],
-)
+@pytest.mark.parametrize(("told", "values"), [
+    (CPU | {"group_seconds": "0.875"}, {"cpu_seconds": 0.75, "cpu_seconds_beside": 0.125}),
+    (CPU, {"cpu_seconds": 0.75}), ({}, {}),
+])  # fmt: skip
 def test_side_by_side_its_cpu_time_is_all_that_counts_of_a_program(told, values) -> None:
     case = {"case": "sysbench", "benchmark": "sysbench", "parameters": PARAMETERS}
     plan = changed(_plan(), design="side-by-side", cases=[case | {"primary": ["cpu_seconds"]}])

@@ -46,15 +46,12 @@ def test_every_file_of_tables_is_sound(path: Path) -> None:
         assert sum(use.anchor == name for use in uses) > 1, name
 
 
-@pytest.mark.parametrize(
-    ("column", "problem"),
-    [
-        ("{type: string, doc: A., nulable: true}", "unknown field `nulable`"),
-        ("{type: string}", "missing required field `doc`"),
-        ("{type: text, doc: A.}", "No type alias for text"),
-        ("{type: string, doc: A., unit: 1}", "Expected `str`, got `int`"),
-    ],
-)
+@pytest.mark.parametrize(("column", "problem"), [
+    ("{type: string, doc: A., nulable: true}", "unknown field `nulable`"),
+    ("{type: string}", "missing required field `doc`"),
+    ("{type: text, doc: A.}", "No type alias for text"),
+    ("{type: string, doc: A., unit: 1}", "Expected `str`, got `int`"),
+])  # fmt: skip
 def test_a_column_that_is_written_wrong_is_refused(tmp_path: Path, column: str, problem: str):
     text = f"common: {{}}\ntables: {{a: {{doc: A., order: [b], columns: {{b: {column}}}}}}}\n"
     (tmp_path / "tables.yaml").write_text(text)
@@ -82,14 +79,11 @@ def test_the_same_rows_give_the_same_bytes_in_any_order(name: str, tmp_path: Pat
     assert schema.read(table, tmp_path / "a.parquet").num_rows == 20
 
 
-@pytest.mark.parametrize(
-    ("row", "key"),
-    [
-        ({**ROW, "colour": "red"}, "colour"),
-        ({k: v for k, v in ROW.items() if k != "record"}, "record"),
-        ({**ROW, "record": None}, "record"),
-    ],
-)
+@pytest.mark.parametrize(("row", "key"), [
+    ({**ROW, "colour": "red"}, "colour"),
+    ({k: v for k, v in ROW.items() if k != "record"}, "record"),
+    ({**ROW, "record": None}, "record"),
+])  # fmt: skip
 def test_a_row_that_does_not_fit_is_refused_by_name(row: dict, key: str) -> None:
     with pytest.raises(ValueError, match=f"table blocks, row 1.*{key}"):
         schema.to_table(schema.BLOCKS, [ROW, row])

@@ -93,13 +93,10 @@ def test_every_comparison_is_there_and_says_how_it_ended(view: View, document: C
     assert found["hpcc", "single_stream_triad", "docker"]["control"] == "none"
 
 
-@pytest.mark.parametrize(
-    ("answer", "word"),
-    [
-        *((word, word) for word in ("costs", "saves", "at-most", "cannot-tell", "not-tested")),
-        ("reported", "no-margin"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "word"), [
+    *((word, word) for word in ("costs", "saves", "at-most", "cannot-tell", "not-tested")),
+    ("reported", "no-margin"),
+])  # fmt: skip
 def test_an_answer_is_one_of_the_words_that_the_page_explains(view: View, answer: str, word: str):
     row = next(view.analysis.comparisons.itertuples(index=False))
     assert ended_of(row._replace(answer=answer)) == word

@@ -31,16 +31,10 @@ def failing(blocks: int) -> dict[tuple[int, str], tuple[str, str]]:
     return {(n + 1, run.name): ("ran", "exit-status") for n in range(blocks) for run in runs}
 
 
-@pytest.mark.parametrize(
-    ("blocks", "arms", "plants"),
-    [
-        (2, ("native-a", "native-b"), {}),
-        (1, ARMS, {}),
-        (2, ARMS, {"failures": failing(2)}),
-        (14, ARMS, {"effects": {("sysbench", "docker"): 5.0}}),
-    ],
-    ids=["native alone", "one block", "no valid run", "far apart"],
-)
+@pytest.mark.parametrize(("blocks", "arms", "plants"), [
+    (2, ("native-a", "native-b"), {}), (1, ARMS, {}), (2, ARMS, {"failures": failing(2)}),
+    (14, ARMS, {"effects": {("sysbench", "docker"): 5.0}}),
+], ids=["native alone", "one block", "no valid run", "far apart"])  # fmt: skip
 def test_any_dataset_can_be_drawn(tmp_path, blocks, arms, plants) -> None:
     view = view_of(tmp_path, blocks, arms, **plants)
     for figure in drawn(view).values():
@@ -86,16 +80,11 @@ def test_a_ratio_has_a_logarithmic_axis_and_one_range_for_each_metric(tmp_path: 
     assert len({axes.get_xlim() for axes in shown}) == 1
 
 
-@pytest.mark.parametrize(
-    ("answer", "outcome", "identity", "sign"),
-    [
-        ("at-most", "equivalent", "same", "="),
-        ("at-most", "inconclusive", "same", "≤"),
-        ("costs", "equivalent", "same", "≧"),
-        ("saves", "different", "binary differs", "<†"),
-        ("cannot-tell", "inconclusive", "same", "?"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "outcome", "identity", "sign"), [
+    ("at-most", "equivalent", "same", "="), ("at-most", "inconclusive", "same", "≤"),
+    ("costs", "equivalent", "same", "≧"), ("saves", "different", "binary differs", "<†"),
+    ("cannot-tell", "inconclusive", "same", "?"),
+])  # fmt: skip
 def test_an_answer_has_its_sign_and_the_marks_on_top_of_it(answer, outcome, identity, sign) -> None:
     row = SimpleNamespace(answer=answer, outcome=outcome, identity=identity)
     assert compare.symbol(row) == sign

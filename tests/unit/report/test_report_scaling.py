@@ -124,16 +124,11 @@ def test_the_figure_says_n_unit_margin_and_noise(figure: Figure) -> None:
     assert [part for part in asked if part not in said] == []
 
 
-@pytest.mark.parametrize(
-    ("node_counts", "plants"),
-    [
-        ((1,), {}),
-        ((2, 4), {}),
-        ((1, 2), {"absent": dict.fromkeys(ARMS[2:], "not installed")}),
-        ((1, 2), {"absent": dict.fromkeys(ARMS, "no second host")}),
-    ],
-    ids=["one node", "no single node", "native alone", "nothing ran"],
-)
+@pytest.mark.parametrize(("node_counts", "plants"), [
+    ((1,), {}), ((2, 4), {}),
+    ((1, 2), {"absent": dict.fromkeys(ARMS[2:], "not installed")}),
+    ((1, 2), {"absent": dict.fromkeys(ARMS, "no second host")}),
+], ids=["one node", "no single node", "native alone", "nothing ran"])  # fmt: skip
 def test_any_study_over_nodes_can_be_drawn(tmp_path, node_counts, plants) -> None:
     view = view_of(tmp_path, "cluster", node_counts, **plants)
     figure = figures.draw(view, SPEC)

@@ -141,17 +141,14 @@ def test_added_memory_is_free_of_the_drift_between_blocks(make_view: MakeView) -
     assert rows["Node memory over native, Shifter"][2] == "not measured"
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ("s,q,b,time,mode,,1,s,p", "unknown statistic 'mode'"),
-        ("s,q,b,speed,spread-of-runs,,1,s,p", "unknown metric 'speed'"),
-        ("s,q,b,time,spread-of-runs,lxc,1,s,p", "do not belong together"),
-        ("s,q,b,time,paired-difference,,1,s,p", "do not belong together"),
-        ("s,q,b,time,spread-of-runs,,about one,s,p", "not a number"),
-        ("s,q,b,time,spread-of-runs", "5 cells instead of 9"),
-    ],
-)
+@pytest.mark.parametrize(("row", "said"), [
+    ("s,q,b,time,mode,,1,s,p", "unknown statistic 'mode'"),
+    ("s,q,b,speed,spread-of-runs,,1,s,p", "unknown metric 'speed'"),
+    ("s,q,b,time,spread-of-runs,lxc,1,s,p", "do not belong together"),
+    ("s,q,b,time,paired-difference,,1,s,p", "do not belong together"),
+    ("s,q,b,time,spread-of-runs,,about one,s,p", "not a number"),
+    ("s,q,b,time,spread-of-runs", "5 cells instead of 9"),
+])  # fmt: skip
 def test_a_published_value_that_cannot_be_read_is_refused(tmp_path: Path, row: str, said: str):
     path = tmp_path / "values.csv"
     path.write_text(",".join(published.COLUMNS) + f"\n{row}\n")

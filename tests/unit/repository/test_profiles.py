@@ -32,21 +32,18 @@ def test_every_batch_system_s_profile_is_there() -> None:
 ENDED = "    job_state = F\\n    Exit_status = {}\\n"
 
 
-@pytest.mark.parametrize(
-    "profile, client, said, expected",
-    [
-        ("cluster-generic", "qstat", "    job_state = Q\\n", "running"),
-        ("cluster-generic", "qstat", "    job_state = R\\n", "running"),
-        ("cluster-generic", "qstat", ENDED.format(0), "success"),
-        ("cluster-generic", "qstat", ENDED.format(1), "failed"),
-        ("cluster-generic", "qstat", ENDED.format(271), "failed"),
-        ("cluster-generic", "qstat", "qstat: Unknown Job Id 8\\n", "failed"),
-        ("cluster-generic", "qstat", "qstat: cannot connect to server\\n", "running"),
-        *[("flux", "flux", said, "running") for said in ("DEPEND", "SCHED", "RUN", "CLEANUP", "")],
-        *[("flux", "flux", said, "failed") for said in ("FAILED", "CANCELED", "TIMEOUT")],
-        ("flux", "flux", "COMPLETED", "success"),
-    ],
-)
+@pytest.mark.parametrize("profile, client, said, expected", [
+    ("cluster-generic", "qstat", "    job_state = Q\\n", "running"),
+    ("cluster-generic", "qstat", "    job_state = R\\n", "running"),
+    ("cluster-generic", "qstat", ENDED.format(0), "success"),
+    ("cluster-generic", "qstat", ENDED.format(1), "failed"),
+    ("cluster-generic", "qstat", ENDED.format(271), "failed"),
+    ("cluster-generic", "qstat", "qstat: Unknown Job Id 8\\n", "failed"),
+    ("cluster-generic", "qstat", "qstat: cannot connect to server\\n", "running"),
+    *[("flux", "flux", said, "running") for said in ("DEPEND", "SCHED", "RUN", "CLEANUP", "")],
+    *[("flux", "flux", said, "failed") for said in ("FAILED", "CANCELED", "TIMEOUT")],
+    ("flux", "flux", "COMPLETED", "success"),
+])  # fmt: skip
 def test_what_became_of_a_job(tmp_path, profile, client, said, expected) -> None:
     """Where nobody answers the job is kept: a plugin that forgets it waits forever."""
     (tmp_path / client).write_text(f"#!/bin/sh\nprintf '{said}'\n")

@@ -70,22 +70,19 @@ ALLOWED, REFUSED = 0x7FFF_0000, 0x0005_0001
 NOT_9 = {"index": 2, "value": 9, "valueTwo": 0, "op": "SCMP_CMP_NE"}
 
 
-@pytest.mark.parametrize(
-    ("action", "more", "expected"),
-    [
-        (ALLOW, {"names": ["read", "write"]}, [Rule("read", ALLOWED), Rule("write", ALLOWED)]),
-        (REFUSE, {"errnoRet": 22}, [Rule("read", 0x0005_0016)]),
-        (REFUSE, {}, [Rule("read", REFUSED)]),
-        (ALLOW, {"includes": {"arches": ["arm64"]}}, []),
-        (ALLOW, {"includes": {"arches": ["amd64"]}}, [Rule("read", ALLOWED)]),
-        (ALLOW, {"excludes": {"arches": ["amd64"]}}, []),
-        (ALLOW, {"includes": {"caps": ["CAP_SYS_ADMIN"]}}, []),
-        (REFUSE, {"excludes": {"caps": ["CAP_SYS_ADMIN"]}}, [Rule("read", REFUSED)]),
-        (ALLOW, {"includes": {"caps": ["CAP_SYS_CHROOT"]}}, [Rule("read", ALLOWED)]),
-        (ALLOW, {"excludes": {"caps": ["CAP_SYS_CHROOT"]}}, []),
-        (ALLOW, {"args": [NOT_9]}, [Rule("read", ALLOWED, ((2, 1, 9, 0),))]),
-    ],
-)
+@pytest.mark.parametrize(("action", "more", "expected"), [
+    (ALLOW, {"names": ["read", "write"]}, [Rule("read", ALLOWED), Rule("write", ALLOWED)]),
+    (REFUSE, {"errnoRet": 22}, [Rule("read", 0x0005_0016)]),
+    (REFUSE, {}, [Rule("read", REFUSED)]),
+    (ALLOW, {"includes": {"arches": ["arm64"]}}, []),
+    (ALLOW, {"includes": {"arches": ["amd64"]}}, [Rule("read", ALLOWED)]),
+    (ALLOW, {"excludes": {"arches": ["amd64"]}}, []),
+    (ALLOW, {"includes": {"caps": ["CAP_SYS_ADMIN"]}}, []),
+    (REFUSE, {"excludes": {"caps": ["CAP_SYS_ADMIN"]}}, [Rule("read", REFUSED)]),
+    (ALLOW, {"includes": {"caps": ["CAP_SYS_CHROOT"]}}, [Rule("read", ALLOWED)]),
+    (ALLOW, {"excludes": {"caps": ["CAP_SYS_CHROOT"]}}, []),
+    (ALLOW, {"args": [NOT_9]}, [Rule("read", ALLOWED, ((2, 1, 9, 0),))]),
+])  # fmt: skip
 def test_the_profile_is_read_for_a_container_on_this_machine(action, more, expected):
     entry = {"names": ["read"], "action": action} | more
     assert list(rules({"syscalls": [entry]}, "amd64")) == expected

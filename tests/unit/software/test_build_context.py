@@ -63,14 +63,11 @@ def sent(tmp_path: Path, toolchain: Toolchain, spack: Spack, mirror: Path, monke
     return make
 
 
-@pytest.mark.parametrize(
-    ("program", "begin"),
-    [
-        ("docker", ["docker", "build", "--network=host"]),
-        ("podman", ["podman", "build", "--isolation=chroot", "--network=host"]),
-        ("buildah", ["buildah", "build", "--isolation=chroot", "--network=host"]),
-    ],
-)
+@pytest.mark.parametrize(("program", "begin"), [
+    ("docker", ["docker", "build", "--network=host"]),
+    ("podman", ["podman", "build", "--isolation=chroot", "--network=host"]),
+    ("buildah", ["buildah", "build", "--isolation=chroot", "--network=host"]),
+])  # fmt: skip
 def test_the_command_line_of_each_builder(program: str, begin: list[str]) -> None:
     (builder,) = [builder for builder in build.BUILDERS if builder.program == program]
     context = Context(Path("/c"), "system", {"PACKAGES": "a=1 b=2"}, "FROM")
@@ -181,14 +178,11 @@ def test_the_image_s_recipe_follows_the_lock(sent, toolchain: Toolchain) -> None
     assert recipe_of(sent("other"), "sha256:1") != before
 
 
-@pytest.mark.parametrize(
-    ("said", "what"),
-    [
-        ("==> Warning: Error while fetching b@1\n==> Error: Error while fetching a@2", "a@2, b@1"),
-        ("==> Error: no such mirror\nsee the log", "no such mirror"),
-        ("the last line", "the last line"),
-    ],
-)
+@pytest.mark.parametrize(("said", "what"), [
+    ("==> Warning: Error while fetching b@1\n==> Error: Error while fetching a@2", "a@2, b@1"),
+    ("==> Error: no such mirror\nsee the log", "no such mirror"),
+    ("the last line", "the last line"),
+])  # fmt: skip
 def test_a_failed_gathering_leaves_the_older_mirror(
     tmp_path, toolchain, spack, mirror, monkeypatch, said, what
 ) -> None:

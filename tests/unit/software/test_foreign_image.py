@@ -56,14 +56,11 @@ def test_an_image_is_known_by_what_it_holds(tmp_path: Path) -> None:
     assert find_foreign(str(sif)).source == ""
 
 
-@pytest.mark.parametrize(
-    ("program", "answers", "source"),
-    [
-        ("docker", {f"app@{DIGEST}": "sha256:5d"}, "docker-daemon:sha256:5d"),
-        ("docker", {DIGEST: DIGEST}, f"docker-daemon:{DIGEST}"),
-        ("podman", {f"app@{DIGEST}": "5d"}, "containers-storage:@5d"),
-    ],
-)
+@pytest.mark.parametrize(("program", "answers", "source"), [
+    ("docker", {f"app@{DIGEST}": "sha256:5d"}, "docker-daemon:sha256:5d"),
+    ("docker", {DIGEST: DIGEST}, f"docker-daemon:{DIGEST}"),
+    ("podman", {f"app@{DIGEST}": "5d"}, "containers-storage:@5d"),
+])  # fmt: skip
 def test_a_store_s_image_is_named_by_digest(monkeypatch, program, answers, source) -> None:
     def answer(words: list[str], **_given: int) -> tuple[bool, str]:
         return words[0] == program and words[-1] in answers, answers.get(words[-1], "")

@@ -13,17 +13,14 @@ def needs(names: str, *chosen: str, base: str = "bootstrap") -> NeededImage:
     return needed_image(base, used, [every_arm()[name] for name in chosen])
 
 
-@pytest.mark.parametrize(
-    ("names", "chain"),
-    [
-        ("native-a ladder-net", ()),
-        ("podman podman-shared", ("base", "oci", "podman")),
-        ("docker", ("base", "oci", "docker")),
-        ("apptainer apptainer-host-mpi", ("base", "oci", "sif")),
-        ("lxc charliecloud-dir", ("base", "oci", "directory")),
-        ("charliecloud-sqfs ladder-squashfs", ("base", "oci", "directory", "squashfs")),
-    ],
-)
+@pytest.mark.parametrize(("names", "chain"), [
+    ("native-a ladder-net", ()),
+    ("podman podman-shared", ("base", "oci", "podman")),
+    ("docker", ("base", "oci", "docker")),
+    ("apptainer apptainer-host-mpi", ("base", "oci", "sif")),
+    ("lxc charliecloud-dir", ("base", "oci", "directory")),
+    ("charliecloud-sqfs ladder-squashfs", ("base", "oci", "directory", "squashfs")),
+])  # fmt: skip
 def test_each_arm_needs_its_own_format_and_what_that_is_made_from(names, chain):
     assert {needs("sysbench", name).chain for name in names.split()} == {chain}
 

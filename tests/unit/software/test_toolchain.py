@@ -123,13 +123,10 @@ def test_a_site_s_own_toolchain_lies_wherever_it_wants(site) -> None:
     assert ours.folder == Path("results/spack/debian12")
 
 
-@pytest.mark.parametrize(
-    ("named", "allowed"),
-    [
-        *((name, True) for name in ("debian12", "/srv/parity/d", "~/d", "./d", "../d")),
-        *((name, False) for name in ("", "Debian", "/srv/my parity/d", "/srv/$(id)/d", "/srv/d/")),
-    ],
-)
+@pytest.mark.parametrize(("named", "allowed"), [
+    *((name, True) for name in ("debian12", "/srv/parity/d", "~/d", "./d", "../d")),
+    *((name, False) for name in ("", "Debian", "/srv/my parity/d", "/srv/$(id)/d", "/srv/d/")),
+])  # fmt: skip
 def test_what_a_toolchain_may_be_called(named: str, allowed: bool) -> None:
     pattern = schema("config")["properties"]["spack"]["properties"]["toolchain"]["pattern"]
     assert bool(re.fullmatch(pattern, named)) is allowed
@@ -183,14 +180,10 @@ def test_a_lock_matches_what_it_was_made_from(site) -> None:
     assert str(site.origin) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("debian12/spack.yaml", "spack.yaml"),
-        ("debian12/spack.lock", "spack.lock"),
-        ("repo/packages/netpipe/package.py", "recipes"),
-    ],
-)
+@pytest.mark.parametrize(("path", "name"), [
+    ("debian12/spack.yaml", "spack.yaml"), ("debian12/spack.lock", "spack.lock"),
+    ("repo/packages/netpipe/package.py", "recipes"),
+])  # fmt: skip
 def test_a_changed_file_is_named_with_both_hashes(site, path: str, name: str) -> None:
     file = site.folder.parent / path
     file.write_text(file.read_text() + "\n")
@@ -236,15 +229,12 @@ def test_a_lock_that_spack_did_not_write_is_refused_in_words(tmp_path: Path, tex
         specs_of(tmp_path / "spack.lock")
 
 
-@pytest.mark.parametrize(
-    ("repository", "prefix", "said"),
-    [
-        ("/nowhere/spack.git", "prefix", ("no Spack here", "git clone", "provider: system")),
-        ("file:///nowhere/spack.git", "prefix", ("no Spack here", "spack.repository")),
-        ("{folder}", "prefix", ("holds no bin/spack",)),
-        ("/nowhere", "file", ("cannot be made", "spack.prefix")),
-    ],
-)
+@pytest.mark.parametrize(("repository", "prefix", "said"), [
+    ("/nowhere/spack.git", "prefix", ("no Spack here", "git clone", "provider: system")),
+    ("file:///nowhere/spack.git", "prefix", ("no Spack here", "spack.repository")),
+    ("{folder}", "prefix", ("holds no bin/spack",)),
+    ("/nowhere", "file", ("cannot be made", "spack.prefix")),
+])  # fmt: skip
 def test_without_spack_one_message_says_how_to_get_it(tmp_path, repository, prefix, said) -> None:
     (tmp_path / "file").touch()
     section = load_yaml(ROOT / "config/config.yaml")["spack"]
