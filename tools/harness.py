@@ -229,20 +229,11 @@ def measure(given: argparse.Namespace) -> NoiseAudit:
             lost.append(LostPair(pair=pair.number, block=pair.block, reason=str(error)))
     own, outer = ratios(times)
     audit = NoiseAudit(
-        version=noise_audit.NOISE_AUDIT_VERSION,
-        program=plan.benchmark_titles[case.benchmark],
-        parameters=case.parameters,
-        campaign=plan.campaign,
-        seed=plan.seed,
-        planned=len(order),
-        lost=tuple(lost),
-        own=own,
-        outer=outer,
-        values=tuple(times),
-        system=system.name,
-        scale_label=system.scale_label,
-        measured=began.isoformat(timespec="seconds"),
-    )
+        version=noise_audit.NOISE_AUDIT_VERSION, program=plan.benchmark_titles[case.benchmark],
+        parameters=case.parameters, campaign=plan.campaign, seed=plan.seed, planned=len(order),
+        lost=tuple(lost), own=own, outer=outer, values=tuple(times), system=system.name,
+        scale_label=system.scale_label, measured=began.isoformat(timespec="seconds"),
+    )  # fmt: skip
     for place in (folder, live):
         noise_audit.AUDIT.write_in(place, audit)
     return audit

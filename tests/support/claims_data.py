@@ -82,14 +82,9 @@ def dataset(
     """
     blocks = max((len(numbers) for numbers in values.values()), default=1)
     plan = crossed(
-        "planted-smoke",
-        [{"margin": margin, "primary": [metric], **case} for case in cases],
-        arms,
-        blocks,
-        looks=list(looks),
-        arm_runtimes=dict(arms),
-        not_tested=list(not_tested),
-    )
+        "planted-smoke", [{"margin": margin, "primary": [metric], **case} for case in cases], arms,
+        blocks, looks=list(looks), arm_runtimes=dict(arms), not_tested=list(not_tested),
+    )  # fmt: skip
     # It compares the A/A pair at most.
     compared = tuple(
         each for each in plan.comparisons if each.arm == "native-b" and margin is not None
@@ -126,15 +121,12 @@ def dataset(
          "phase": "before", "fact": "memory_total", "value": f"{16 * 2**20} kB"}
     ]  # fmt: skip
     made = Dataset(
-        name=name,
-        plan=plan,
-        plan_sha256=digest_of_json(canonical(plan)),
-        kind=kind_of(label.split(" + ")),
-        runs=runs,
+        name=name, plan=plan, plan_sha256=digest_of_json(canonical(plan)),
+        kind=kind_of(label.split(" + ")), runs=runs,
         metrics=numbers_of(runs, numbers, metric=metric, unit=unit, better=better),
         nodes=schema.to_table(schema.NODES, facts).to_pandas(),
         images=table_of(schema.IMAGES, 0, {}),
-    )
+    )  # fmt: skip
     return made, analyse(made)
 
 

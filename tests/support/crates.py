@@ -61,11 +61,8 @@ def problems(crate: Path) -> set[str]:
     """What the profile's validator has to say of a crate, down to recommendations."""
     found = services.validate(
         services.ValidationSettings(
-            rocrate_uri=str(crate),
-            profile_identifier=PROFILE,
-            requirement_severity=models.Severity.RECOMMENDED,
-            cache_path=_answers(),
-            offline=True,
+            rocrate_uri=str(crate), profile_identifier=PROFILE,
+            requirement_severity=models.Severity.RECOMMENDED, cache_path=_answers(), offline=True,
         )
-    )
+    )  # fmt: skip
     return {f"{issue.check.identifier}: {issue.message}" for issue in found.get_issues()}

@@ -74,14 +74,10 @@ class Workflow:
         self._log = log
         with log.open("w") as file:
             self.process = subprocess.Popen(
-                [SNAKEMAKE, *words[:1], *profile, *words[1:]],
-                cwd=folder,
-                env=own_package(),
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
+                [SNAKEMAKE, *words[:1], *profile, *words[1:]], cwd=folder, env=own_package(),
+                stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
                 start_new_session=True,
-            )
+            )  # fmt: skip
 
     def ended(self, seconds: float = LONGEST_SECONDS) -> Ended:
         """Wait until it ends."""

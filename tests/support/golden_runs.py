@@ -64,15 +64,11 @@ class GoldenRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return benchmark.parse(
             Outputs(
                 stdout=beside if self.file else text,
-                stderr=golden(self.stderr) if self.stderr else "",
-                files=files | looked_at,
-                wall_seconds=tuple(walls),
-                parameters=defaults(benchmark, **self.asked),
-                command=self.command,
-                last_level_cache=self.cache,
-                memory=self.memory,
+                stderr=golden(self.stderr) if self.stderr else "", files=files | looked_at,
+                wall_seconds=tuple(walls), parameters=defaults(benchmark, **self.asked),
+                command=self.command, last_level_cache=self.cache, memory=self.memory,
             )
-        )
+        )  # fmt: skip
 
     def __str__(self) -> str:
         """Its name among tests."""

@@ -44,33 +44,20 @@ def case_of(
     """A case of the benchmark that its name begins with."""
     benchmark = name if name in benchmarks() else name.split("-")[0]
     return Case(
-        name=name,
-        benchmark=benchmark,
-        parameters=dict(parameters),
-        margin=margin,
-        primary=benchmarks()[benchmark].primary,
-        differences=(),
-        timeout_seconds=timeout,
-    )
+        name=name, benchmark=benchmark, parameters=dict(parameters), margin=margin,
+        primary=benchmarks()[benchmark].primary, differences=(), timeout_seconds=timeout,
+    )  # fmt: skip
 
 
 def trial(*cases: Case, arms: tuple[str, ...] = PAIR, attempts: int = 1, **design: Any) -> Plan:
     """The plan of these cases in these arms; of one block, unless the design says more."""
     return make_plan(
         Study(
-            study="trial",
-            scale="test",
-            title="A trial",
-            reproduces="none",
-            seed=1,
-            reference=PAIR[0],
-            aa_pair=PAIR,
-            arms=arms,
-            cases=cases,
-            attempts=attempts,
+            study="trial", scale="test", title="A trial", reproduces="none", seed=1,
+            reference=PAIR[0], aa_pair=PAIR, arms=arms, cases=cases, attempts=attempts,
             **{"blocks": 1, **design},
         )
-    )
+    )  # fmt: skip
 
 
 def parsed(plan: Plan, folder: Path) -> dict[str, list[dict[str, Any]]]:

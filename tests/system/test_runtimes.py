@@ -76,13 +76,9 @@ def run(arm, launch, script, *arguments):
     """Run a script in an arm as the runner would; its own output and the evidence."""
     program = Program(argv=("/bin/sh", "-c", script, "script", *arguments), cpus=(CPU,))
     done = subprocess.run(
-        arm.command(launch, witnessed(program)),
-        env=launch_environment(os.environ),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+        arm.command(launch, witnessed(program)), env=launch_environment(os.environ),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
     return done, evidence(done.stderr)
 
 
@@ -192,12 +188,9 @@ def test_a_killed_run_leaves_nothing(arm, launch):
         program = replace(program, argv=("/bin/sh", "-c", *script))
         asleep = partial(_process_with, launch.name)
     process = subprocess.Popen(
-        arm.command(launch, witnessed(program)),
-        env=launch_environment(os.environ),
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+        arm.command(launch, witnessed(program)), env=launch_environment(os.environ),
+        stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
     wait_for(begun.exists if KERNEL in arm.isolates else asleep)
     kill_group(process.pid)
     assert process.wait() == -signal.SIGKILL

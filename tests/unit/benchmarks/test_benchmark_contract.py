@@ -27,14 +27,11 @@ sample = st.fixed_dictionaries(
 )  # fmt: skip
 FILES = ["hpccoutf.txt", "np.out", "HPCG-Benchmark_3.1_1.txt", "ior.json", "mpi_time.csv"]
 outputs = st.builds(
-    Outputs,
-    stdout=st.text(),
-    stderr=st.text(),
+    Outputs, stdout=st.text(), stderr=st.text(),
     files=st.dictionaries(st.sampled_from(FILES), st.text()),
-    wall_seconds=st.lists(st.floats()).map(tuple),
-    samples=st.lists(sample).map(tuple),
+    wall_seconds=st.lists(st.floats()).map(tuple), samples=st.lists(sample).map(tuple),
     command=st.lists(st.one_of(st.just("-w"), st.text())).map(tuple),
-)
+)  # fmt: skip
 
 
 def case(benchmark):

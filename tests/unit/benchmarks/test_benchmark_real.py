@@ -65,16 +65,11 @@ def run(name, folder, **parameters):
     left = [file for pattern in program.collect for file in folder.glob(pattern)]
     return benchmark.parse(
         Outputs(
-            answer.stdout,
-            answer.stderr,
-            {file.name: file.read_text() for file in left},
-            wall_seconds=(time.monotonic() - start,),
-            parameters=parameters,
-            command=program.argv,
-            last_level_cache=node.last_level_cache,
-            memory=node.memory,
+            answer.stdout, answer.stderr, {file.name: file.read_text() for file in left},
+            wall_seconds=(time.monotonic() - start,), parameters=parameters, command=program.argv,
+            last_level_cache=node.last_level_cache, memory=node.memory,
         )
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "asked", "metric", "low", "high"), [

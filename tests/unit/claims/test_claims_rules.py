@@ -67,15 +67,11 @@ def test_rule(tmp_path: Path, row: Mapping[str, Any]) -> None:
         values["spin", row["lost"]][:2] = [np.nan] * 2
     arms = data.ARMS | row.get("arms", {})
     found = judged(
-        tmp_path,
-        data.test_of(**row["test"]),
-        values,
-        lines=row.get("published", ""),
-        cases=cases,
+        tmp_path, data.test_of(**row["test"]), values, lines=row.get("published", ""), cases=cases,
         arms={arm: of for arm, of in arms.items() if arm not in row.get("without", ())},
         failed={("spin", "box"): row["failed"]} if "failed" in row else None,
         **{name: row[name] for name in TAKEN if name in row},
-    )
+    )  # fmt: skip
     expected = {name: row[name] for name in EXPECTED if name in row}
     assert {name: getattr(found, name) for name in expected} == expected, found.reason
     assert re.search(row.get("reason", ""), found.reason), found.reason

@@ -48,17 +48,10 @@ def of_torrez() -> Iterator[Outcome]:
     agree = all(abs(a - b) < 0.05 for a, b in zip(stated, spreads, strict=True))
     yield f"{words(spreads, '.2f')} %", agree, ()
     nodes, bracketed, cores, array, rule, cut, seconds, side, ranks = of(
-        "torrez19-design",
-        "nodes/each",
-        "nodes_in_brackets/each",
-        "cores_per_node/each",
-        "STREAM_ARRAY_SIZE/each",
-        "cache_multiple_asked_for/each",
-        "min_sample_kept/each",
-        "run_time/each",
-        "local_dim/each",
-        "ranks_per_node/each",
-    )
+        "torrez19-design", "nodes/each", "nodes_in_brackets/each", "cores_per_node/each",
+        "STREAM_ARRAY_SIZE/each", "cache_multiple_asked_for/each", "min_sample_kept/each",
+        "run_time/each", "local_dim/each", "ranks_per_node/each",
+    )  # fmt: skip
     yield f"{nodes * cores:,.0f} cores", nodes == bracketed, ()
     # Last-level cache of two Intel Xeon E5-2695 v4: 45 MiB each (Intel's data sheet).
     times = 8e9 * array / (rule * 90 * 2**20)

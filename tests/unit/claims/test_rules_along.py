@@ -124,11 +124,8 @@ def shared(random: np.random.Generator) -> Series:
     }
     engine = NothingLost(
         SimpleNamespace(
-            plan=SimpleNamespace(reference="native-a", double="native-b"),
-            margins={},
-            places=places,
-            number_of=number_of,
-            levels=lambda *_: ONE_LOOK,
+            plan=SimpleNamespace(reference="native-a", double="native-b"), margins={},
+            places=places, number_of=number_of, levels=lambda *_: ONE_LOOK,
         ),
         {
             (f"spin-{level}", "time"): Numbers(
@@ -136,7 +133,7 @@ def shared(random: np.random.Generator) -> Series:
             )
             for level, values in by_level.items()
         },
-    )
+    )  # fmt: skip
     cells = [
         Cell(
             engine, "spin", f"spin-{level}", "time", "box", "native-a", {"nodes": level}, SAME, "",

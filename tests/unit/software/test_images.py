@@ -161,14 +161,10 @@ def arm(convert=None, reason="", digest=None, image_format="squashfs"):
         return str(destination)
 
     return SimpleNamespace(
-        image_format=image_format,
-        made_from="oci",
-        converter=("echo", "tool 1"),
-        probe=lambda: Availability(not reason, reason=reason),
-        convert=convert or write,
-        digest=digest or (lambda location: files.digest(Path(location))),
-        size=lambda location: 5,
-    )
+        image_format=image_format, made_from="oci", converter=("echo", "tool 1"),
+        probe=lambda: Availability(not reason, reason=reason), convert=convert or write,
+        digest=digest or (lambda location: files.digest(Path(location))), size=lambda location: 5,
+    )  # fmt: skip
 
 
 @pytest.fixture
