@@ -4,8 +4,6 @@ Absolute times are this machine's; the bounds beside them are the project's own 
 with a wide margin on a quiet machine. Nothing here is a timed test.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -4,8 +4,6 @@ The overhead of a job is all of its time that none of its programs ran, once how
 measures. The job itself writes when it starts and ends, because Slurm knows only whole seconds.
 """
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

@@ -6,8 +6,6 @@ TPDS 2017) gives each rank a host whose speed is zero during the recorded detour
 moment on; messages cost next to nothing, so only the model of noise is compared.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

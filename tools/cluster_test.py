@@ -5,8 +5,6 @@ waits for a quiet machine first; with --trial (`make cluster-test TRIAL=1`) noth
 was measured stands in a campaign of its own, since it says nothing of costs.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -6,8 +6,6 @@ cluster saw; `found` analyses every archive; `effort` runs a reviewer's commands
 HEAD, with nothing else running, for a quarter of an hour.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import math

@@ -5,8 +5,6 @@ sides of a pair follow each other in one allocation, in random order, and the pr
 compared. The blocks are a study of their own with the same arm twice: nothing is imitated.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -5,8 +5,6 @@ that is timed here counts. The folder gets the runs as a block has them, each on
 `drops.csv`. A tracepoint does not say whose network it was in: nobody else must be at work.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import os

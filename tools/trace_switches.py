@@ -5,8 +5,6 @@ of that name how often it is moved to another CPU and taken off one, for how lon
 (the deviation of gaps over their mean), and who ran in its place first. Tracing disturbs.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

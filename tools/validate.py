@@ -5,8 +5,6 @@ if a promise does not hold. With less than the full effort it is 1 if a promise 
 scenario's numbers hang on its name and the seed alone, so one may be renewed by itself.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """Broken inputs, drawn with a fixed seed, and what came of them: a row for each kind of input."""
 
-from __future__ import annotations
-
 import copy
 import random
 import resource

@@ -1,7 +1,5 @@
 """A small dataset with planted numbers, and claims about it, for tests of the verdicts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What tests put into a clone of the project before they run Snakemake in it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import os

@@ -1,7 +1,5 @@
 """The virtual cluster as tests use and disturb it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """RO-Crates, held against their profile by its validator, without a network."""
 
-from __future__ import annotations
-
 import atexit
 import io
 import json

@@ -1,7 +1,5 @@
 """A small study on the virtual cluster, and what must hold of it whatever happened to it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

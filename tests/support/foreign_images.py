@@ -1,7 +1,5 @@
 """Images that no Dockerfile of ours made, a program in them, and a study of it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A study of noise that never was: arms under limits, their events and all that is made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

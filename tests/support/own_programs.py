@@ -1,7 +1,5 @@
 """A C program and a Python script of somebody's, and the study that describes both."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

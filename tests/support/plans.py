@@ -1,7 +1,5 @@
 """Plans, records and blocks for tests: from as little as a test is about, changed in as little."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

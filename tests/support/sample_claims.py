@@ -4,8 +4,6 @@ The numbers of a cell are those of the analysis that it is built from; the claim
 nobody's, and one of them tries to break out of the page.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Studies of networks and placement that never were: ranks split over containers of a node."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ It exists to test analysis and presentation: its numbers describe no machine, it
 campaign says so in its title, and nothing of it is ever archived.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

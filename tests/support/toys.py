@@ -1,7 +1,5 @@
 """A runtime and a benchmark that nothing else knows, each one file, and a study of both."""
 
-from __future__ import annotations
-
 from typing import Any
 
 RUNTIME = '''"""A toy: the unpacked image, entered as by namespaces, with its own IPC."""

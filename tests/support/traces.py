@@ -1,7 +1,5 @@
 """Traces of selfish that tests make up."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from typing import Any

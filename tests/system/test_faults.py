@@ -8,8 +8,6 @@ So all faults strike first, one after the other, each in a clone of its own; the
 is started a second time.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator

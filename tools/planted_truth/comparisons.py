@@ -5,8 +5,6 @@ they come out of tables, the other scenarios ask. Before, two methods had to agr
 `estimate.mean_of` and ranks, against the mean of both natives where the A/A pair had passed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

@@ -7,8 +7,6 @@ arrays of the shape (replicates, levels, blocks, arms). The truth is the mean of
 cost, spikes included, before any run is lost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

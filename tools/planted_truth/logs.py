@@ -5,8 +5,6 @@ apart is made anew as a whole, arms that cannot be started are skipped. What the
 each run is known from that alone. Documents are made by the real runner's code where it has some.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta

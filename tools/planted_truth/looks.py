@@ -5,8 +5,6 @@ blocks so far, and what it stops has no numbers in the blocks after it, as the r
 them. Each case is a replicate of its own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace

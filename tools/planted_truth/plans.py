@@ -1,7 +1,5 @@
 """Plans of studies that never were: from as little as somebody has to say of them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is counted over the replicates of a planted study, what is promised, and what holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The planted studies, and what is promised of the conclusions that are drawn from each."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import groupby
 from pathlib import Path

@@ -4,8 +4,6 @@ Each replicate of each truth is a case of its own, or a row of cases where the c
 several levels of a factor. The analysis and the verdicts are the real ones.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

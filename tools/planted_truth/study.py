@@ -4,8 +4,6 @@ What a benchmark prints for a given cost is a golden output of a real run with t
 replaced. Two benchmarks stand for all: of one less is better (a time), of the other more is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

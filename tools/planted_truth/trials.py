@@ -3,8 +3,6 @@
 Planted logs are gathered, parsed, analysed and judged as real ones are.
 """
 
-from __future__ import annotations
-
 import gc
 import math
 import multiprocessing

@@ -1,7 +1,5 @@
 """`python tools/virtual_cluster up|down|status`: a real Slurm of N nodes on this machine."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """Up, down and status of the whole cluster."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

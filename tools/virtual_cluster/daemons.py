@@ -1,7 +1,5 @@
 """The daemons on the host: munged, slurmctld, and for accounting slurmdbd on MariaDB."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """The packages that the cluster needs, from Debian; their own daemons are not used."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

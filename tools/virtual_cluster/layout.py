@@ -1,7 +1,5 @@
 """What the cluster consists of, and where each thing lies; nothing here touches the machine."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Namespaces and links: a switch that every node and the host are plugged into."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

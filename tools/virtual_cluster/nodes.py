@@ -1,7 +1,5 @@
 """One virtual node: its namespaces, what it has to itself, and its slurmd."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which processes are the cluster's own, and how they end. Nothing else is ever signalled."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

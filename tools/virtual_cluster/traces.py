@@ -1,7 +1,5 @@
 """What a cluster could leave behind, seen without the cluster's own book-keeping."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

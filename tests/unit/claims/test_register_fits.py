@@ -1,7 +1,5 @@
 """Whether the register fits the rest: every name in its cells is declared, or waited for."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from pathlib import Path

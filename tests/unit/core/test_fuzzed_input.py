@@ -5,8 +5,6 @@ text may leave a file that is whole; then nothing is asked but that no traceback
 a value puts something there that no such place can hold; to read that is silent acceptance.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import inspect
