@@ -78,8 +78,6 @@ class Cell:
     """One comparison: an arm against another in one case.
 
     Attributes:
-        engine: what concludes contrasts of its dataset.
-        parameters: those of the case, factor levels included.
         identity: whether both ran the same binary, a name from `parity.analysis.dataset`.
         shortage: the commonest reason why a run does not count; empty if all do.
         natives: the arms that a comparison with the reference is with, each of which has to agree;
@@ -313,12 +311,9 @@ class Absent:
 
 @dataclass(frozen=True)
 class Scope:
-    """What one test looks at.
+    """What one test looks at: comparisons that the dataset holds, and those that it does not.
 
-    Attributes:
-        cells: the comparisons that the dataset holds.
-        absent: those that it does not hold.
-        values: the claim's published numbers by `<metric>/<runtime>`.
+    `values`: the claim's published numbers by `<metric>/<runtime>`.
     """
 
     data: JudgingData

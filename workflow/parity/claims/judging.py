@@ -63,7 +63,6 @@ class Verdict:
 
     Attributes:
         capability: what this kind of system can test of the claim.
-        findings: of all its tests.
         coverage: how much of what it speaks of was decided; empty if nothing is said.
         p_adjusted: Holm's p within study and kind; None for a claim of no such family.
     """

@@ -30,10 +30,6 @@ class Defect:
     beside it. Nothing is mended: what does not come out is said in the paper's discussion.
 
     Attributes:
-        study: key of the study in config/claims.yaml.
-        place: where the statement stands in the paper.
-        says: what the paper says, in short.
-        gives: what arithmetic gives, in short.
         holds: whether the statement, or the rule that it is held against, comes out.
         sentence: both in one sentence, for the paper's discussion.
     """

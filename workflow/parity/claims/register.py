@@ -45,10 +45,7 @@ class Test:
     """One condition of a claim.
 
     Attributes:
-        number: its place within the claim, from 1.
-        rule: name of the rule that decides it.
         options: the rule's own numbers, such as the margin.
-        cells: which comparisons it looks at.
         instead_of: what differs from the published experiment; empty if nothing does.
         waits_for: names in its cells that nothing declares yet (`Declared`).
         system: the kind of system that it is for, `machine` or `cluster`; empty for both.

@@ -167,12 +167,10 @@ def status(
         first_run: start of the dataset's first run, ISO 8601; empty if none started.
 
     Returns:
-        before-data: claim and plan are as they were last registered before the first run,
-        and the claim was not changed since. after-data: the claim is as it was registered,
-        once, but it or the plan not before the data. amended: the claim is not the
-        registered one, or not the first one that was registered, or the plan is none of
-        those that were registered for its campaign. unregistered: nobody ever registered
-        the claim, so nothing says when its rule was made.
+        before-data: claim and plan are as they were last registered before the first run, and the
+        claim was not changed since. after-data: the claim is as it was registered, once, but it or
+        the plan not before the data. amended: the claim is another than was registered first, or
+        the plan none of its campaign's. unregistered: nobody ever registered the claim.
     """
     of_claim = [row for row in registered if row.what == claim[0]]
     if not of_claim:

@@ -38,7 +38,6 @@ class Surroundings:
     """What a preview knows besides the plan.
 
     Attributes:
-        system: the system file's content.
         jobs: how many jobs may wait or run at once; 1 on a machine without a batch system.
         before: how long runs took before, by case.
         done: blocks that are measured already.

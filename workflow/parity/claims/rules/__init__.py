@@ -27,8 +27,6 @@ class Rule:
     """One decision rule. A module of this package lists its own in `RULES`.
 
     Attributes:
-        name: as the register calls it.
-        find: what it finds.
         version: raised whenever the rule decides otherwise than before, because that
             amends every claim that uses it.
         one_sided: whether it concludes that something differs. Such claims share one

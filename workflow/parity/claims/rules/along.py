@@ -93,13 +93,10 @@ def slopes_of(one: Series, control: bool = False) -> np.ndarray:
 
 
 def _trend(options: Options, scope: Scope) -> list[Finding]:
-    """Page's test of the log ratio over the levels, and the typical slope within blocks.
+    """Page's test of the log ratio over the levels and the typical slope within blocks: both alike.
 
-    Supported if both find the order that was expected, contradicted if both find the opposite
-    one. The estimate is the ratio per doubling of the level. If the A/A pair has a trend of its
-    own, nothing is concluded. A smallest effect, where one is given, has to be passed as in
-    `direction` where most is expected to be lost: at the highest level of a ratio that rises,
-    at the lowest of one that falls.
+    A smallest effect, where one is given, has to be passed as in `direction` where most is expected
+    to be lost: at the highest level of a ratio that rises, at the lowest of one that falls.
     """
     expect, smallest = options["expect"], options["smallest_effect_percent"]
     found = []
@@ -207,14 +204,11 @@ def _rank(options: Options, scope: Scope) -> list[Finding]:
     """Kendall's tau of the mean log ratios and the published order, resampled over blocks.
 
     Supported if at least 95 % of the resampled studies reach the tau that was asked for, with
-    medians in the place of means alike, or the order hangs on the method. Contradicted if at most
-    5 % do, and if as many pairs of levels as that takes are shown to lose the other way round.
-    Resampling alone does not show it: what scatters more than its levels differ has no order in any
-    resampled study, whatever its true one is. Levels of one group have no published order among
-    them and are not compared (Goodman & Kruskal's gamma, JASA 1954). If the A/A pair loses in that
-    order, or in the other one where that is found, nothing is concluded: its own differences should
-    have no order. Blocks are resampled as independent ones, also where several share a node or a
-    session. There is one finding for each arm and what its cases have in common beside the level.
+    medians in the place of means alike. Contradicted if at most 5 % do, and if as many pairs of
+    levels as that takes are shown to lose the other way round: what scatters more than its levels
+    differ has no order in any resampled study. Levels of one group are not compared (Goodman &
+    Kruskal's gamma, JASA 1954). Blocks are resampled as independent ones, also where several share
+    a node or a session.
     """
     groups = [level if isinstance(level, list) else [level] for level in options["order"]]
     place = {str(level): number for number, group in enumerate(groups) for level in group}

@@ -255,15 +255,10 @@ def _amount(expected: Bounds, bound: float) -> tuple[str, str]:
 def directed(asked: Question, more: bool, smallest: float) -> Finding:
     """One-sided signed-rank test, with a smallest effect that counts.
 
-    Supported if the effect has the expected sign (p < 0.05) and its estimate is beyond the
-    smallest effect; contradicted if it goes the other way likewise, or is equivalent to
-    nothing within the smallest effect (Lakens, Soc. Psychol. Personal. Sci. 2017). An effect
-    that goes the expected way, but by less than what counts, is open. So is one that the A/A
-    pair shows likewise, whichever of its two arms is taken for the other.
-
-    Args:
-        more: whether a ratio above one is expected.
-        smallest: the smallest effect that counts, as a fraction or in the unit.
+    Supported if the effect has the expected sign (p < 0.05) and its estimate is beyond the smallest
+    effect, a fraction or in the unit; contradicted if it goes the other way likewise, or is
+    equivalent to nothing within it (Lakens, Soc. Psychol. Personal. Sci. 2017). Open if it goes the
+    expected way by less, or if the A/A pair shows as much, whichever of its arms is the other.
     """
     return _one_sided(asked, more, smallest, 0.0, _direction)
 

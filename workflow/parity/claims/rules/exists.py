@@ -50,13 +50,9 @@ def _exists(options: Options, scope: Scope) -> list[Finding]:
     Supported if the share of runs that show what is expected is above a limit by its exact
     one-sided 95 % bound (Clopper & Pearson, Biometrika 1934), contradicted if it is below it.
 
-    - Expected to happen: runs that failed count against it.
-    - Expected not to happen: only valid runs count, since a run that failed shows nothing.
-    - Expected to be refused: a start that the kernel or the runtime refused, so that nothing
-      inside could say a word, is for it, and one that reached the inside against it. Why it
-      was refused is not looked at, so a control has to start.
-
-    Where there is a control, all of its cells must show the opposite alike.
+    What is to happen has failed runs against it; of what is not to happen only valid runs count,
+    since one that failed shows nothing; and where a start is to be refused, one is for it that let
+    nothing inside say a word. Where there is a control, all of its cells must show the opposite.
     """
     expect, limit, runs = options["expect"], options["at_least"], scope.data.dataset.final_runs
     control, found = WITHOUT_CONTROL, list[Finding]()

@@ -18,11 +18,7 @@ from parity.plan.system import CLUSTER
 def _magnitude(options: Options, scope: Scope) -> list[Finding]:
     """The published number beside our 95 % interval.
 
-    What counts is what is added: a difference, or a ratio less one. With the sign of the
-    published number shown (the interval leaves out nothing) and an estimate within a factor
-    of two, the order is right; on a cluster, a published number inside of an interval that
-    lies within a factor of two of it is then supported. It differs if the interval has
-    nothing within a factor of two.
+    What counts is what is added: a difference, or a ratio less one. `compare` says what follows.
     """
     published, ratio = scope.values[options["published"]], options["scale"] == RATIO
     target = published.value

@@ -44,7 +44,6 @@ class Containers:
     Attributes:
         lines: by the container's name, the words that start its daemon, whose command is to
             follow as one more word; empty for an arm without containers.
-        network: of the containers.
     """
 
     order: Order
