@@ -78,8 +78,6 @@ class Cell:
     """One comparison: an arm against another in one case.
 
     Attributes:
-        identity: whether both ran the same binary, a name from `parity.analysis.dataset`.
-        shortage: the commonest reason why a run does not count; empty if all do.
         natives: the arms that a comparison with the reference is with, each of which has to agree;
             empty for the reference alone.
     """
@@ -91,8 +89,8 @@ class Cell:
     arm: str
     against: str
     parameters: Mapping[str, Any]
-    identity: str
-    shortage: str
+    identity: str  # whether both ran the same binary, a name from `parity.analysis.dataset`
+    shortage: str  # the commonest reason why a run does not count; empty if all do
     natives: tuple[str, ...] = ()
 
     @property

@@ -37,21 +37,12 @@ class Finding:
     """What one test says of one comparison.
 
     Attributes:
-        decision: the numbers, and what they would say without gates; in `unit`.
-        control: the same of the A/A pair at the same margin.
-        assay: outcome of the positive control at that margin, or `none`.
-        p_value: of the rule's test; None if it has none.
         p_against: p of the test that could contradict; only rules that are one-sided have it.
         strain: how near it is to failing: 1 just fails, 0 could not be clearer. It puts
             the findings of a claim in order, and decides nothing.
         says_same: whether it concludes that there is no more between two things than so much,
             for a claim or against it; None if its rule says that of all it supports.
         objection: what lost runs, or nodes and sessions that differ, have against a conclusion.
-        counts: whether the verdict on the claim rests on it; the rest is shown only.
-        dataset: that the comparison is of.
-        coverage: how much of what its test speaks of was decided; empty if nothing is said.
-        test: number of its test in the claim.
-        of_arm: of what was not tested, whether only an arm was missing.
     """
 
     case: str
@@ -60,21 +51,21 @@ class Finding:
     against: str
     verdict: str = terms.INCONCLUSIVE
     reason: str = ""
-    decision: Decision = UNDECIDED
-    control: Decision = WITHOUT_CONTROL
-    assay: str = NONE
+    decision: Decision = UNDECIDED  # the numbers, and what they would say without gates; in `unit`
+    control: Decision = WITHOUT_CONTROL  # the same of the A/A pair at the same margin
+    assay: str = NONE  # outcome of the positive control at that margin, or `none`
     unit: str = ""
-    p_value: float | None = None
+    p_value: float | None = None  # of the rule's test; None if it has none
     p_against: float | None = None
     identity: str = NOT_RECORDED
     strain: float = 0.0
     says_same: bool | None = None
     objection: str = ""
-    counts: bool = True
-    dataset: str = ""
-    coverage: str = ""
-    test: int = 0
-    of_arm: bool = False
+    counts: bool = True  # whether the verdict on the claim rests on it; the rest is shown only
+    dataset: str = ""  # that the comparison is of
+    coverage: str = ""  # how much of what its test speaks of was decided; empty if nothing is said
+    test: int = 0  # number of its test in the claim
+    of_arm: bool = False  # of what was not tested, whether only an arm was missing
 
     @property
     def needed(self) -> float:

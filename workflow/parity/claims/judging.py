@@ -62,17 +62,15 @@ class Verdict:
     """What a claim ends as, with all that it rests on.
 
     Attributes:
-        capability: what this kind of system can test of the claim.
-        coverage: how much of what it speaks of was decided; empty if nothing is said.
         p_adjusted: Holm's p within study and kind; None for a claim of no such family.
     """
 
     claim: Claim
-    capability: str
+    capability: str  # what this kind of system can test of the claim
     verdict: str
     reason: str
     findings: tuple[Finding, ...] = ()
-    coverage: str = ""
+    coverage: str = ""  # how much of what it speaks of was decided; empty if nothing is said
     p_adjusted: float | None = None
 
     @property

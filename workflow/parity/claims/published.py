@@ -28,18 +28,14 @@ class Defect:
 
     The arithmetic is that of tests/unit/claims/test_published.py, from the published numbers
     beside it. Nothing is mended: what does not come out is said in the paper's discussion.
-
-    Attributes:
-        holds: whether the statement, or the rule that it is held against, comes out.
-        sentence: both in one sentence, for the paper's discussion.
     """
 
     study: str
     place: str
     says: str
     gives: str
-    holds: bool
-    sentence: str
+    holds: bool  # whether the statement, or the rule that it is held against, comes out
+    sentence: str  # both in one sentence, for the paper's discussion
 
 
 def load_published(path: Path) -> dict[str, dict[str, Published]]:

@@ -45,21 +45,17 @@ class Test:
     """One condition of a claim.
 
     Attributes:
-        options: the rule's own numbers, such as the margin.
-        instead_of: what differs from the published experiment; empty if nothing does.
-        waits_for: names in its cells that nothing declares yet (`Declared`).
-        system: the kind of system that it is for, `machine` or `cluster`; empty for both.
         reading: what the publication reads into its number, if the test holds that against the data
             and not the number. It stands beside the verdict, which does not rest on it.
     """
 
     number: int
     rule: str
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  # the rule's own numbers, such as the margin
     cells: Selection
-    instead_of: str
-    waits_for: tuple[str, ...] = ()
-    system: str = ""
+    instead_of: str  # what differs from the published experiment; empty if nothing does
+    waits_for: tuple[str, ...] = ()  # names in its cells that nothing declares yet (`Declared`)
+    system: str = ""  # the kind of system that it is for, `machine` or `cluster`; empty for both
     reading: str = ""
 
     @property
@@ -73,30 +69,24 @@ class Claim:
     """A published statement, or a finding of ours.
 
     Attributes:
-        statement: in our words.
         capability: what a `machine` and what a `cluster` can say of it (`scales` in the file).
-        tests: all must hold; empty if `not_tested` says why there is none.
-        needs: what it takes to test it, where no data that there are can; for people.
-        published: what the paper gives for it, for people.
         mechanism, refuted_by: of a finding what makes it so, and what would refute it, for people.
-        values: the published numbers of this claim by `<metric>/<runtime>`.
-        definition: kind, scales and tests just as the register has them.
     """
 
     id: str
     study: str
     kind: str
-    statement: str
+    statement: str  # in our words
     where: str
-    published: str
+    published: str  # what the paper gives for it, for people
     mechanism: str
     refuted_by: str
     capability: Mapping[str, str]
-    tests: tuple[Test, ...]
+    tests: tuple[Test, ...]  # all must hold; empty if `not_tested` says why there is none
     not_tested: str
-    needs: str
-    values: Mapping[str, Published]
-    definition: Mapping[str, Any]
+    needs: str  # what it takes to test it, where no data that there are can; for people
+    values: Mapping[str, Published]  # the published numbers of this claim by `<metric>/<runtime>`
+    definition: Mapping[str, Any]  # kind, scales and tests just as the register has them
 
     def on(self, support: str) -> "Claim":
         """The claim with those of its tests that are for this kind of system."""

@@ -24,17 +24,11 @@ PLAN = "plan:"
 
 @dataclass(frozen=True)
 class Registration:
-    """One line of config/registration.csv.
+    """One line of config/registration.csv."""
 
-    Attributes:
-        what: id of a claim, or `plan:<campaign>`.
-        sha256: of what decides it.
-        registered: UTC, ISO 8601.
-    """
-
-    what: str
-    sha256: str
-    registered: str
+    what: str  # id of a claim, or `plan:<campaign>`
+    sha256: str  # of what decides it
+    registered: str  # UTC, ISO 8601
 
 
 COLUMNS = tuple(field.name for field in fields(Registration))

@@ -28,15 +28,13 @@ class Rung:
 
     Attributes:
         ratio, increment: its cost over native's, and over that of the step before.
-        p: that it costs neither more nor less than the step before, after Holm.
-        fails: the last words of its runs where none ended well; empty otherwise.
     """
 
     title: str
     ratio: Decision
     increment: Decision
-    p: float = 1.0
-    fails: str = ""
+    p: float = 1.0  # that it costs neither more nor less than the step before, after Holm
+    fails: str = ""  # the last words of its runs where none ended well; empty otherwise
 
     def costs(self, same_way_as: "Rung") -> bool:
         """Whether it costs more than the step before and native, as the other one does."""

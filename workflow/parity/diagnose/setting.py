@@ -29,35 +29,28 @@ class Setting:
     """All that is on at a step, as what its command line is made from.
 
     Attributes:
-        nice: added to this machine's own.
-        huge_pages: `1` with transparent ones, `0` without; empty for as it is.
         group: what is written into files of its control group, as `<file>=<value>`.
         variables: by name that of ours which has its value; None for one that is taken away.
-        capabilities: those that are dropped.
         filters: numbers of the container's filters that are loaded, from `folder`.
-        libraries: folder whose files come before this machine's libraries; empty for none.
-        program: file that is run in the place of the program's; empty for its own.
-        root: how the copy of the image is mounted as the root; empty for this machine's own.
         binds: this machine's folders in that root, by where they are there.
-        inside: the folder in which the program runs there.
     """
 
     folder: Path
     cpus: str = ""
-    nice: int = 0
-    huge_pages: str = ""
+    nice: int = 0  # added to this machine's own
+    huge_pages: str = ""  # `1` with transparent ones, `0` without; empty for as it is
     group: tuple[str, ...] = ()
     limits: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str | None] = field(default_factory=dict)
     namespaces: tuple[str, ...] = ()
-    capabilities: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()  # those that are dropped
     shared_memory: int = 0
     filters: tuple[int, ...] = ()
-    libraries: str = ""
-    program: str = ""
-    root: str = ""
+    libraries: str = ""  # folder whose files come before this machine's libraries; empty for none
+    program: str = ""  # file that is run in the place of the program's; empty for its own
+    root: str = ""  # how the copy of the image is mounted as the root; empty for this machine's own
     binds: Mapping[str, str] = field(default_factory=dict)
-    inside: str = "/"
+    inside: str = "/"  # the folder in which the program runs there
 
     def words(self, program: Sequence[str], own: Sequence[str]) -> list[str]:
         """The command line that runs a program in this setting.

@@ -34,36 +34,26 @@ class Surroundings:
     """What a process had around it.
 
     Attributes:
-        cpus: list of those that it may run on, as the kernel writes it.
         quota: microseconds of CPU time in a period, and the period; None without a limit.
-        limits: soft and hard limit of each resource, as `prlimit` names them.
-        namespaces: identity of each.
-        capabilities: a bit for each that it has.
-        filters: how many filters of system calls it has.
-        shared_memory: bytes of the file system at /dev/shm; 0 if there is none.
-        root: type of the root's file system.
         mounts: folders of this machine, by where a container has mounted them.
         memory_limit, most_processes: of its control groups; 0 without one.
-        files: mapped files of code, SHA-256 by path as the process sees it.
         preloaded: those of them that words of LD_PRELOAD name, by these words.
-        command: the program's words, the first of which is its executable's path.
-        busy: path of the executable that uses the CPU: its own, or one that it starts.
     """
 
-    cpus: str
+    cpus: str  # list of those that it may run on, as the kernel writes it
     quota: tuple[int, int] | None
-    limits: Mapping[str, str]
+    limits: Mapping[str, str]  # soft and hard limit of each resource, as `prlimit` names them
     variables: Mapping[str, str]
-    namespaces: Mapping[str, str]
-    filters: int
-    shared_memory: int
-    root: str
-    files: Mapping[str, str]
-    command: tuple[str, ...]
-    busy: str
+    namespaces: Mapping[str, str]  # identity of each
+    filters: int  # how many filters of system calls it has
+    shared_memory: int  # bytes of the file system at /dev/shm; 0 if there is none
+    root: str  # type of the root's file system
+    files: Mapping[str, str]  # mapped files of code, SHA-256 by path as the process sees it
+    command: tuple[str, ...]  # the program's words, the first of which is its executable's path
+    busy: str  # path of the executable that uses the CPU: its own, or one that it starts
     folder: str = "/"
     preloaded: Mapping[str, str] = field(default_factory=dict)
-    capabilities: int = 0
+    capabilities: int = 0  # a bit for each that it has
     mounts: Mapping[str, str] = field(default_factory=dict)
     memory_limit: int = 0
     most_processes: int = 0

@@ -55,28 +55,21 @@ class Chance:
     """How often a claim held in draws of what costs nothing.
 
     Attributes:
-        of_tests: how many of its tests the plan can decide, such as `1 of 3`; only these were.
-        sameness: whether it says that things are the same; else it would hold wrongly.
-        planned: blocks of the case that has fewest.
-        comparisons: how many cells its tests look at.
-        verdict: what it is called where it holds; empty if it never did.
-        weakest: what fails most; empty if nothing ever did.
         beyond: whether that fails in FEASIBLE_BLOCKS, too, of a claim that never held; of a
             margin, `reach` says so.
-        reach: None for a claim without a margin of ratios.
     """
 
     claim: Claim
-    of_tests: str
-    sameness: bool
-    planned: int
-    comparisons: int
+    of_tests: str  # how many of its tests the plan can decide, such as `1 of 3`; only these were
+    sameness: bool  # whether it says that things are the same; else it would hold wrongly
+    planned: int  # blocks of the case that has fewest
+    comparisons: int  # how many cells its tests look at
     passes: int
     draws: int
-    verdict: str
-    weakest: str
+    verdict: str  # what it is called where it holds; empty if it never did
+    weakest: str  # what fails most; empty if nothing ever did
     beyond: bool
-    reach: Reach | None
+    reach: Reach | None  # None for a claim without a margin of ratios
 
     @property
     def share(self) -> float:

@@ -38,21 +38,16 @@ class Surroundings:
     """What a preview knows besides the plan.
 
     Attributes:
-        jobs: how many jobs may wait or run at once; 1 on a machine without a batch system.
-        before: how long runs took before, by case.
-        done: blocks that are measured already.
-        run_bytes: what a run leaves on disk; None if no block was ever measured here.
         images: the records of the image formats, by format; None before they are made.
-        probes: what of the plan's arms and benchmarks is here.
     """
 
     system: System
-    jobs: int
-    before: Mapping[str, MeasuredBefore]
-    done: Collection[str]
-    run_bytes: float | None
+    jobs: int  # how many jobs may wait or run at once; 1 on a machine without a batch system
+    before: Mapping[str, MeasuredBefore]  # how long runs took before, by case
+    done: Collection[str]  # blocks that are measured already
+    run_bytes: float | None  # what a run leaves on disk; None if no block was ever measured here
     images: Mapping[str, ImageRecord] | None
-    probes: Sequence[Probe]
+    probes: Sequence[Probe]  # what of the plan's arms and benchmarks is here
 
     @property
     def one_host(self) -> bool:

@@ -30,8 +30,6 @@ class BlockState:
     """How far a block is.
 
     Attributes:
-        seconds: how long it has been measured so far, pauses left out; 0 if not begun.
-        updated: when its last run ended; None if it was never begun.
         failed, not_started: number of runs by reason.
     """
 
@@ -42,8 +40,8 @@ class BlockState:
     ok: int = 0
     failed: Mapping[str, int] = field(default_factory=dict)
     not_started: Mapping[str, int] = field(default_factory=dict)
-    seconds: float = 0.0
-    updated: datetime | None = None
+    seconds: float = 0.0  # how long it has been measured so far, pauses left out; 0 if not begun
+    updated: datetime | None = None  # when its last run ended; None if it was never begun
 
     @property
     def done(self) -> int:

@@ -46,30 +46,23 @@ class Noise:
     """How the numbers of one case and metric scatter; logs of them, where all are above zero.
 
     Attributes:
-        level: what the reference gives, on that scale.
-        own: deviation of what a run has for itself.
-        shared: deviation of what the runs of a block have in common.
         rows: deviations of blocks to draw from: a row for each, a column for each of `arms`.
         widest: deviation of the difference to the reference of the arm that scatters most.
-        across: how many arms the pilot has.
-        blocks: how many blocks it has; 0 without one.
-        dataset: which that is, such as `archive/machine-2026-11-20`; empty without one.
-        same: whether it has the parameters of the plan; else it is a hint.
     """
 
     unit: str
     better: str
     is_log: bool = True
-    level: float = 0.0
-    own: float = ASSUMED
-    shared: float = 0.0
+    level: float = 0.0  # what the reference gives, on that scale
+    own: float = ASSUMED  # deviation of what a run has for itself
+    shared: float = 0.0  # deviation of what the runs of a block have in common
     arms: tuple[str, ...] = ()
     rows: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     widest: float = math.sqrt(2) * ASSUMED
-    across: int = 0
-    blocks: int = 0
-    dataset: str = ""
-    same: bool = False
+    across: int = 0  # how many arms the pilot has
+    blocks: int = 0  # how many blocks it has; 0 without one
+    dataset: str = ""  # which that is, such as `archive/machine-2026-11-20`; empty without one
+    same: bool = False  # whether it has the parameters of the plan; else it is a hint
 
     @property
     def deviation(self) -> float:

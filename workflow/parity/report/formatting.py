@@ -30,23 +30,19 @@ class Row:
     """A conclusion, every cell of it formatted; what it lacks is empty.
 
     Attributes:
-        subject: case and quantity, or the claim.
         estimate: with its 95 % interval; `–` without any. A ratio has no unit.
-        ended: a name of `outcomes` in wording.yaml, or of a verdict.
-        note: what is to be known of the binaries, and of runs that lie far above the others.
-        outcome: how it ended, in words, with reason and note.
     """
 
-    subject: str
+    subject: str  # case and quantity, or the claim
     arm: str
     blocks: str
     estimate: str
     unit: str
     margin: str
-    ended: str
+    ended: str  # a name of `outcomes` in wording.yaml, or of a verdict
     reason: str
-    note: str
-    outcome: str
+    note: str  # what is to be known of the binaries, and of runs that lie far above the others
+    outcome: str  # how it ended, in words, with reason and note
 
 
 def of(plan: Plan, row: Any, subject: str = "") -> Row:

@@ -35,16 +35,14 @@ class Question(NamedTuple):
 
     Attributes:
         effects: logs of ratios, or differences in `unit`; at least two, a row for each reference.
-        of_pair: the same of the A/A pair.
-        what: what its numbers are, where that is not the arm over the other.
     """
 
     cells: tuple[Cell, ...]
     effects: np.ndarray
-    of_pair: np.ndarray
+    of_pair: np.ndarray  # the same of the A/A pair
     unit: str = RATIO
     levels: BothLevels = AT_ONE_LOOK
-    what: str = ""
+    what: str = ""  # what its numbers are, where that is not the arm over the other
 
     @property
     def is_ratio(self) -> bool:

@@ -34,27 +34,20 @@ class Forest:
             of it; `hatched` is true of what is confounded, the box is where the estimate is
             expected, and `mark` what it is held against.
         blocks: `arm` and `value`: what each block says, drawn behind the interval.
-        label: what the axis is of.
-        head: what stands above the notes.
-        scale: linear, log or symlog.
-        band: both ends of the margin.
-        published: of a publication: one value, or both ends of a range.
-        ends: of the axis.
-        groups: rows above which a line stands.
     """
 
     title: str
     table: pd.DataFrame
     looks: Mapping[str, style.ArmStyle]
     blocks: pd.DataFrame | None = None
-    label: str = ""
-    head: str = ""
-    scale: str = "log"
-    band: Sequence[float] = ()
+    label: str = ""  # what the axis is of
+    head: str = ""  # what stands above the notes
+    scale: str = "log"  # linear, log or symlog
+    band: Sequence[float] = ()  # both ends of the margin
     neutral: float | None = 1.0
-    published: Sequence[float] = ()
-    ends: tuple[float, float] | None = None
-    groups: Sequence[int] = ()
+    published: Sequence[float] = ()  # of a publication: one value, or both ends of a range
+    ends: tuple[float, float] | None = None  # of the axis
+    groups: Sequence[int] = ()  # rows above which a line stands
 
     @property
     def rows(self) -> float:
@@ -168,23 +161,19 @@ class Values:
 
     Attributes:
         table: `arm` and `value`, and `case` where several are shown, each at a place of its own.
-        labels: names of all arms, in the order of their rows.
-        words: why an arm has no value.
-        label: what the axis is of.
         notes: columns right of the panel: a head, and words by arm.
-        is_violin: whether densities are drawn where each arm has enough values.
     """
 
     title: str
     table: pd.DataFrame
-    labels: Mapping[str, str]
+    labels: Mapping[str, str]  # names of all arms, in the order of their rows
     looks: Mapping[str, style.ArmStyle]
-    words: Mapping[str, str] = field(default_factory=dict)
-    label: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)  # why an arm has no value
+    label: str = ""  # what the axis is of
     is_logarithmic: bool = False
     from_zero: bool = False
     is_relative: bool = False
-    is_violin: bool = False
+    is_violin: bool = False  # whether densities are drawn where each arm has enough values
     notes: Sequence[tuple[str, Mapping[str, str]]] = ()
 
     @property
@@ -266,21 +255,17 @@ class Stack:
     """A panel of bars.
 
     Attributes:
-        table: a row for each bar, by its label, and a column for each part.
         faces: colour of each part, in the order in which they are put on each other.
-        ranges: smallest and largest sum, two columns, or nothing.
-        notes: words at the end of each bar.
-        visible: a part that is nowhere so large is not in the key.
         is_bare: whether it has no axes and no key, and rows without a label are in small print.
     """
 
     title: str
-    table: pd.DataFrame
+    table: pd.DataFrame  # a row for each bar, by its label, and a column for each part
     faces: Mapping[str, str]
-    ranges: np.ndarray | None = None
-    notes: Sequence[str] = ()
+    ranges: np.ndarray | None = None  # smallest and largest sum, two columns, or nothing
+    notes: Sequence[str] = ()  # words at the end of each bar
     label: str = ""
-    visible: float = 0.0
+    visible: float = 0.0  # a part that is nowhere so large is not in the key
     is_bare: bool = False
 
     @property

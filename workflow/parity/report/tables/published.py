@@ -23,19 +23,14 @@ STATISTICS = {
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """A row of config/published/values.csv: its columns in their order, as they are written.
-
-    Attributes:
-        statistic: which of our runs comes nearest, a key of `STATISTICS`.
-        arm: empty where the statistic is not of one arm.
-    """
+    """A row of config/published/values.csv: its columns in their order, as they are written."""
 
     study: str
     quantity: str
     benchmark: str
     metric: str
-    statistic: str
-    arm: str
+    statistic: str  # which of our runs comes nearest, a key of `STATISTICS`
+    arm: str  # empty where the statistic is not of one arm
     published: str
     unit: str
     place: str

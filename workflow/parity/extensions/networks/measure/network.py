@@ -199,13 +199,11 @@ class Place:
     """Where a container is.
 
     Attributes:
-        name: unique on the node.
-        address: IPv4; empty on the host's network.
         words: what stands in front of a command to be there; nothing on the host's network.
     """
 
-    name: str
-    address: str = ""
+    name: str  # unique on the node
+    address: str = ""  # IPv4; empty on the host's network
     words: tuple[str, ...] = ()
 
 

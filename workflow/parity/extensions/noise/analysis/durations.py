@@ -186,16 +186,11 @@ class Tail(NamedTuple):
 
 
 class Peaks(NamedTuple):
-    """What lies above the threshold, seconds.
-
-    Attributes:
-        above: by how much, of each window.
-        looked: how long all windows are together.
-    """
+    """What lies above the threshold, seconds."""
 
     threshold: float
-    above: list[NDArray[np.float64]]
-    looked: float
+    above: list[NDArray[np.float64]]  # by how much, of each window
+    looked: float  # how long all windows are together
 
     @property
     def number(self) -> int:

@@ -46,23 +46,19 @@ class Delays:
     """The delays of a step in each window: for how much of the time each is that.
 
     Attributes:
-        step: the work of a step, ns.
         working: time in which the program works, by the delay of a step that starts then, ns;
             shape (windows, bins).
-        moments: the sum of those delays, each times its time, ns².
         stopped: time in which it is kept from working, alike, within the first so many ns of an
             event, for each of the waiting times: such a step has the rest of that event before
             it; shape (windows, `_WAITS`, bins).
-        values: the mean delay of each bin, ascending, ns.
-        longest: the longest delay of each class of waiting times, ascending, ns.
     """
 
-    step: int
+    step: int  # the work of a step, ns
     working: NDArray[np.float64]
-    moments: NDArray[np.float64]
+    moments: NDArray[np.float64]  # the sum of those delays, each times its time, ns²
     stopped: NDArray[np.float64]
-    values: NDArray[np.float64]
-    longest: NDArray[np.float64]
+    values: NDArray[np.float64]  # the mean delay of each bin, ascending, ns
+    longest: NDArray[np.float64]  # the longest delay of each class of waiting times, ascending, ns
 
 
 def delays(windows: Sequence[Window], step: float) -> Delays:

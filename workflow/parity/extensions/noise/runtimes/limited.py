@@ -45,15 +45,13 @@ class Limited(Derived):
     """An arm under a limit, and where it and its neighbour run.
 
     Attributes:
-        place: one of the ends of its name, `own-cpu` if it has none.
         neighbour: the arm in which a busy loop runs beside every program, as part of what is
             measured; None for none.
-        does: what keeps such a loop busy: `cpu`, `memory` or `io`.
     """
 
     limit: CpuLimit = NO_LIMIT
-    place: str = OWN
-    does: str = CPU
+    place: str = OWN  # one of the ends of its name, `own-cpu` if it has none
+    does: str = CPU  # what keeps such a loop busy: `cpu`, `memory` or `io`
     neighbour: "Limited | None" = None
     link_set = of_base("link_set")
 

@@ -48,19 +48,14 @@ STOP_SECONDS = 1.0
 
 @dataclass
 class Server:
-    """A service that was started.
-
-    Attributes:
-        process: of the arm's command line.
-        own: the process of its executable.
-    """
+    """A service that was started."""
 
     service: Service
     command: list[str]
     launch: Launch
     log: Path
-    process: subprocess.Popen[bytes]
-    own: psutil.Process | None = None
+    process: subprocess.Popen[bytes]  # of the arm's command line
+    own: psutil.Process | None = None  # the process of its executable
 
     @property
     def is_alive(self) -> bool:
