@@ -11,8 +11,6 @@ from typing import Any
 from unittest.mock import patch
 
 import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from fontTools import subset
 from matplotlib import font_manager
@@ -69,6 +67,7 @@ class ArmStyle:
 
 def use() -> None:
     """Set the style, with the fonts of the plotting library: the machine's own could be others."""
+    matplotlib.use("Agg")
     plt.rcdefaults()
     settings = Path(__file__).with_name("house.mplstyle")
     matplotlib.rcParams.update(matplotlib.rc_params_from_file(settings, use_default_template=False))
