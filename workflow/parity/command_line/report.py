@@ -1,5 +1,6 @@
 """Commands of the rules that show: figures, tables, text, the dashboard and the paper."""
 
+import gc
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,8 @@ def draw(plan: Path, events: Path, values: Path) -> None:
     from parity.report import view, write
     from parity.report.tables import published
 
+    # What was loaded stays: the collector would look through it again and again.
+    gc.freeze()
     folder = plan.parent
     sensitivity.write(folder)
     tables.write_added(parity.report, folder, events)
