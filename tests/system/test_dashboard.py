@@ -150,9 +150,7 @@ def test_neither_the_browser_nor_the_page_has_a_network(browser: Browser, addres
         opened.close()
 
 
-def test_claims_are_filtered_and_the_address_keeps_the_filter(
-    context: BrowserContext, address: str
-) -> None:
+def test_claims_are_filtered_and_the_address_keeps_the_filter(context, address) -> None:
     opened = _open(context, address)
     expect(opened.locator(".claims li")).to_have_count(7)
     opened.get_by_role("combobox", name="Study").select_option("second2021")
@@ -177,9 +175,7 @@ def test_a_text_of_the_data_is_never_markup(context: BrowserContext, address: st
     assert opened.title() == "hostile · Parity"
 
 
-def test_from_a_claim_to_a_run_and_back(
-    context: BrowserContext, address: str, view: View, tmp_path: Path
-) -> None:
+def test_from_a_claim_to_a_run_and_back(context, address, view, tmp_path) -> None:
     opened = _open(context, address)
     opened.get_by_role("link", name="claim linear takes").click()
     expect(opened.locator(".facts").first).to_contain_text("HPL for HPCG")
@@ -240,15 +236,12 @@ def _number(shown: str) -> float:
     return float(shown.replace("\N{MINUS SIGN}", "-"))
 
 
-@pytest.mark.parametrize(
-    ("cell", "unit", "effect", "scale"),
-    [
-        ("compute/1/sysbench/time", " (s)", "Cost ratio to", None),
-        ("linear/1/hpcc/hpl", " (Gflop/s)", "Cost ratio to", None),
-        ("memory/1/memory/node_used_increment", " (MiB)", "Difference (MiB) from", 1),
-        ("start/1/startup-cold/start_seconds", " (ms)", "Difference (ms) from", 1000),
-    ],
-)
+@pytest.mark.parametrize(("cell", "unit", "effect", "scale"), [
+    ("compute/1/sysbench/time", " (s)", "Cost ratio to", None),
+    ("linear/1/hpcc/hpl", " (Gflop/s)", "Cost ratio to", None),
+    ("memory/1/memory/node_used_increment", " (MiB)", "Difference (MiB) from", 1),
+    ("start/1/startup-cold/start_seconds", " (ms)", "Difference (ms) from", 1000),
+])  # fmt: skip
 def test_the_lines_of_a_cell_give_the_effects_that_its_estimate_rests_on(
     context: BrowserContext, address: str, view: View, cell: str, unit: str, effect: str,
     scale: float | None,
@@ -275,9 +268,7 @@ def test_the_lines_of_a_cell_give_the_effects_that_its_estimate_rests_on(
             assert sum(values) / 2 == pytest.approx(scale * planned, rel=6e-3)
 
 
-def test_a_native_that_does_not_count_in_a_block_takes_the_block_out(
-    context: BrowserContext, address: str
-) -> None:
+def test_a_native_that_does_not_count_in_a_block_takes_the_block_out(context, address) -> None:
     opened = _open(context, address, f"#/claim/linear/1/hpcc/hpl/{DOCKER}")
     first, *others = _blocks(opened)
     head = "Native B (Gflop/s)"
@@ -310,9 +301,7 @@ def _matrix(opened: Page) -> dict[tuple[str, str], str]:
     return {(" ".join(line.split()), head): " ".join(said.split()) for line, head, said in cells}
 
 
-def test_the_page_opens_with_every_planned_comparison(
-    context: BrowserContext, address: str, view: View
-) -> None:
+def test_the_page_opens_with_every_planned_comparison(context, address, view) -> None:
     opened = _open(context, address)
     matrix = _matrix(opened)
     expect(opened.locator("h1 + div")).to_be_empty()
@@ -330,9 +319,7 @@ def test_the_page_opens_with_every_planned_comparison(
     assert matrix["Start-up cold; start-up time", "Podman"].startswith("○ no margin ")
 
 
-def test_an_answer_is_found_by_its_words_and_leads_to_a_run(
-    context: BrowserContext, address: str
-) -> None:
+def test_an_answer_is_found_by_its_words_and_leads_to_a_run(context: BrowserContext, address: str):
     opened = _open(context, address)
     opened.get_by_role("searchbox").fill("stream docker")
     assert set(_matrix(opened)) == {
@@ -352,9 +339,7 @@ def test_an_answer_is_found_by_its_words_and_leads_to_a_run(
     expect(opened.get_by_role("searchbox")).to_have_value("stream docker")
 
 
-def test_a_native_that_differs_from_itself_stands_above_all(
-    context: BrowserContext, view: View, tmp_path: Path
-) -> None:
+def test_a_native_that_differs_from_itself_stands_above_all(context, view, tmp_path) -> None:
     made = _content(view)
     (archive,) = made.archives
     for row in archive.comparisons:
@@ -404,9 +389,7 @@ def _tab_to(opened: Page, what: str, most: int = 60) -> None:
     raise AssertionError(f"Tab does not come to {what}")
 
 
-def test_all_of_it_works_with_the_keyboard_alone(
-    context: BrowserContext, address: str, tmp_path: Path
-) -> None:
+def test_all_of_it_works_with_the_keyboard_alone(context, address, tmp_path) -> None:
     opened = _open(context, address)
     _tab_to(opened, ".skip", most=1)
     opened.keyboard.press("Enter")
@@ -457,9 +440,7 @@ def _contrasts(opened: Page) -> dict[str, float]:
     "context", [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"viewport": PHONE}],
     ids=["light", "dark", "phone"], indirect=True,
 )  # fmt: skip
-def test_every_view_is_readable_and_names_its_controls(
-    context: BrowserContext, address: str, tmp_path: Path, request
-) -> None:
+def test_every_view_is_readable_and_names_its_controls(context, address, tmp_path, request) -> None:
     look = request.node.callspec.id
     for name, hash_ in VIEWS.items():
         opened = _open(context, address, hash_)
@@ -494,9 +475,7 @@ def _tested(judged: Judgement) -> dict[str, set[str]]:
     return rows.groupby("claim")["verdict"].agg(set).to_dict()
 
 
-def test_every_claim_of_the_archives_opens_and_leads_to_a_run(
-    context: BrowserContext, made: Path, tmp_path: Path
-) -> None:
+def test_every_claim_of_the_archives_opens_and_leads_to_a_run(context, made, tmp_path) -> None:
     opened = _open(context, made.as_uri())
     folders = sorted((made.parents[1] / "archive").glob("*/claims"))
     folders.sort(key=lambda folder: folder.parent.name != ARCHIVE.name)
@@ -529,14 +508,11 @@ def test_every_claim_of_the_archives_opens_and_leads_to_a_run(
     assert led == len(leading) > 0
 
 
-def test_a_claim_is_told_of_each_system_that_tests_it(
-    context: BrowserContext, view: View, tmp_path: Path
-) -> None:
+def test_a_claim_is_told_of_each_system_that_tests_it(context, view, tmp_path) -> None:
     first = sample_claims.judgement(view)
     elsewhere = {"linear": "contradicted", "kernel": "supported"}
     rows = first.verdicts.assign(
-        judged="archive/other",
-        verdict=first.verdicts["claim"].map(elsewhere).fillna("not-tested"),
+        judged="archive/other", verdict=first.verdicts["claim"].map(elsewhere).fillna("not-tested")
     )
     both = [first, Judgement(rows, first.evidence)]
     page.write(page.content([view], both, sample_claims.STUDIES), tmp_path / "dashboard.html")

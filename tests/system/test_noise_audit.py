@@ -21,9 +21,7 @@ pytestmark = pytest.mark.system
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
-def test_pairs_are_measured_and_a_second_audit_overwrites_nothing(
-    clone: Path,
-) -> None:
+def test_pairs_are_measured_and_a_second_audit_overwrites_nothing(clone: Path):
     never_wait_for_quiet(clone, "machine")
     words = [SNAKEMAKE, "harness", "--allowed-rules", "harness", "write_plan"]
     words += ["--set-resources", "harness:pairs=6"]

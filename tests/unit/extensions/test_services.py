@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from parity.benchmarks.model import Program
+from parity.benchmarks.model import NOTHING, Program
 from parity.extensions.servers.benchmarks.service import Served, Service
 from parity.extensions.servers.measure import client
 from parity.extensions.servers.measure.client import host_commands
@@ -56,7 +56,7 @@ def test_one_side_is_in_the_arm_and_the_other_native(name, inside, program, serv
     order = order_of(name, inside)
     assert (order.program_arm.name, service_arm(order).name) == (program, services)
     # A program without services is in its arm.
-    assert order_of(name, inside, beside=None).program_arm.name == name
+    assert order_of(name, inside, beside=NOTHING).program_arm.name == name
 
 
 def test_a_server_s_command_line_has_the_witness_its_folder_and_its_cpus():
