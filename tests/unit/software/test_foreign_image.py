@@ -6,6 +6,7 @@ import shutil
 import stat
 import subprocess
 import tarfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -110,13 +111,11 @@ def test_the_thin_layer_adds_what_is_missing_and_changes_nothing_else(tmp_path: 
     assert stat.S_IMODE((root / "tmp").stat().st_mode) == 0o1777
     assert all((root / name).is_dir() for name in ("tmp/parity", "dev/shm", "proc", "sys"))
     assert {int(path.stat().st_mtime) for path in root.rglob("etc/hosts")} == {1686355200}
-
-
-def test_nothing_is_written_through_a_link_of_the_image(tmp_path: Path) -> None:
-    (tmp_path / "root").mkdir()
-    (tmp_path / "root/tmp").symlink_to(tmp_path)
+    # Nothing is written through a link of the image.
+    shutil.rmtree(root / "tmp")
+    (root / "tmp").symlink_to(tmp_path)
     with pytest.raises(UserError, match="/tmp is a link in the image, and /tmp/parity has to be"):
-        foreign_image._add(tmp_path / "root", "", "5d")
+        foreign_image._add(root, "", "5d")
     assert not (tmp_path / "parity").exists()
 
 
@@ -126,23 +125,17 @@ def test_the_same_image_gives_the_same_bytes_and_names_its_parent(tmp_path: Path
     (tmp_path / "root/opt/app").write_text("app")
     image = f"{tmp_path}/app:one"
     subprocess.run(["tar", "-C", tmp_path / "root", "-cf", tmp_path / "app.tar", "."], check=True)
-    for words in (
-        ["init", "--layout", tmp_path / "app"],
-        ["new", "--image", image],
-        ["raw", "add-layer", "--image", image, tmp_path / "app.tar"],
-    ):
+    layer = ["raw", "add-layer", "--image", image, tmp_path / "app.tar"]
+    for words in (["init", "--layout", tmp_path / "app"], ["new", "--image", image], layer):
         subprocess.run(["umoci", *words], check=True, capture_output=True)
     hosts = tmp_path / "hosts"
     hosts.write_text("127.0.0.1 localhost\n")
-    made = [
-        take_foreign(str(tmp_path / "app"), hosts, tmp_path / name, tmp_path / "log")
-        for name in ("one", "two")
-    ]
-    (foreign, first), (_, second) = made
+    take = partial(take_foreign, str(tmp_path / "app"), hosts, log=tmp_path / "log")
+    (foreign, first), (_, second) = (take(tmp_path / name) for name in ("one", "two"))
     assert first.digest == second.digest and first.recipe == second.recipe
     assert (first.parent, first.parent_digest) == ("foreign", foreign.digest)
     hosts.write_text("127.0.0.1 localhost other\n")
-    _, other = take_foreign(str(tmp_path / "app"), hosts, tmp_path / "three", tmp_path / "log")
+    _, other = take(tmp_path / "three")
     assert other.recipe != first.recipe and other.digest != first.digest
 
 

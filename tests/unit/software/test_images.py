@@ -11,7 +11,7 @@ import pytest
 from parity.command_line.main import main
 from parity.core import files
 from parity.core.commands import Availability, answer_of, output_of
-from parity.core.documents import read_document, write_document
+from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.records.schema import IMAGES
 from parity.runtimes.model import manifest_digest
@@ -80,13 +80,6 @@ def test_a_tree_is_read_in_the_order_of_sorted_paths(tmp_path):
     assert names == [".", *(str(p.relative_to(tmp_path)) for p in sorted(tmp_path.rglob("*")))]
 
 
-def test_a_base_by_digest_is_taken(tmp_path):
-    reference = f"docker.io/library/debian@sha256:{'a' * 64}"
-    record = build.base_image(reference, tmp_path / "base.tar", tmp_path / "log")
-    assert (record.digest, record.location) == (f"sha256:{'a' * 64}", reference)
-    assert images.line_of(record).startswith("base")
-
-
 def context(**changes):
     facts = {"folder": Path("c"), "stage": "system", "arguments": {"A": "1"}, "made_from": "FROM"}
     return Context(**facts | changes)
@@ -119,7 +112,13 @@ def test_sources_are_apts_own_of_this_release_only(monkeypatch):
     ]
 
 
-def test_without_a_builder_every_record_says_so(monkeypatch, tmp_path):
+def test_a_base_by_digest_is_taken_and_without_a_builder_every_record_says_so(
+    monkeypatch, tmp_path
+):
+    reference = f"docker.io/library/debian@sha256:{'a' * 64}"
+    record = build.base_image(reference, tmp_path / "base.tar", tmp_path / "log")
+    assert (record.digest, record.location) == (f"sha256:{'a' * 64}", reference)
+    assert images.line_of(record).startswith("base")
     monkeypatch.setattr(build, "is_installed", lambda _program: True)
     monkeypatch.setattr(build, "answer_of", lambda _argv: (False, ""))
     base = ImageRecord("base", digest="sha256:1", location="/base.tar")
@@ -130,13 +129,9 @@ def test_without_a_builder_every_record_says_so(monkeypatch, tmp_path):
     assert reasons == {"no image builder: docker, podman or buildah"}
 
 
-def test_records_have_the_table_s_columns_and_survive_being_written(tmp_path):
+def test_records_have_the_table_s_columns():
     columns = {column.name for column in IMAGES.columns} - {"campaign"}
     assert set(ImageRecord.__struct_fields__) == columns | {"location", "recipe"}
-    record = ImageRecord("sif", "sha256:1", "oci", "sha256:2", 5, 0.25, "tool 1", "", "/x", "r")
-    write_document(tmp_path / "sif.json", record)
-    assert read_document(tmp_path / "sif.json", ImageRecord) == record
-    assert [file.name for file in tmp_path.iterdir()] == ["sif.json"]
 
 
 def layout(folder):
@@ -169,25 +164,17 @@ def arm(convert=None, reason="", digest=None, image_format="squashfs"):
 
 @pytest.fixture
 def oci(tmp_path):
-    manifest, _ = layout(tmp_path / "oci")
-    return ImageRecord("oci", manifest, location=str(tmp_path / "oci"), recipe="r")
-
-
-def test_the_chain_is_read_from_the_layout(tmp_path):
-    manifest, config = layout(tmp_path)
-    assert (manifest_digest(tmp_path), config_digest(tmp_path)) == (manifest, config)
-    assert images.image_configuration(tmp_path)["rootfs"]["diff_ids"] == [
-        "sha256:base",
-        "sha256:top",
-    ]
+    manifest, config = layout(folder := tmp_path / "oci")
+    assert (manifest_digest(folder), config_digest(folder)) == (manifest, config)
+    assert images.image_configuration(folder)["rootfs"]["diff_ids"] == ["sha256:base", "sha256:top"]
+    return ImageRecord("oci", manifest, location=str(folder), recipe="r")
 
 
 @pytest.fixture
 def made(tmp_path, oci):
     """Makes an arm's format of the image."""
-    return lambda arm, name="x": build.make_format(
-        arm, oci, NONE, tmp_path / name, tmp_path / "log"
-    )
+    log = tmp_path / "log"
+    return lambda arm, name="x": build.make_format(arm, oci, NONE, tmp_path / name, log)
 
 
 def test_a_format_is_published_whole_and_a_failed_one_leaves_the_older(tmp_path, oci, made, capsys):
@@ -207,12 +194,10 @@ def test_a_format_is_published_whole_and_a_failed_one_leaves_the_older(tmp_path,
     assert not list(tmp_path.glob(".*"))
 
 
-def test_an_absent_runtime_is_a_reason(made):
+def test_an_absent_runtime_is_a_reason_and_a_store_must_hold_that_very_image(oci, made):
     record = made(arm(reason="not installed"))
     assert (record.reason, record.digest, record.location) == ("not installed", "", "")
 
-
-def test_a_store_must_hold_that_very_image(oci, made):
     def stored(identity):
         return made(arm(lambda *_: identity, "", lambda location: location, "docker"))
 
@@ -244,14 +229,9 @@ def test_packages_are_wanted_and_missing_by_what_wants_them():
     assert {"gcc-12", "openmpi-bin"} <= set(named)
 
 
-def test_an_unknown_toolchain_installs_nothing(monkeypatch, capsys):
-    monkeypatch.setattr(install, "install_as_root", lambda _wanted: pytest.fail("installed"))
-    with pytest.raises(SystemExit):
-        main(["install", "--toolchain", "debian99"])
-    assert "unknown toolchain" in capsys.readouterr().err
-
-
-def test_one_failed_install_does_not_stop_the_others(monkeypatch):
+def test_one_failed_install_does_not_stop_the_others_and_an_unknown_toolchain_has_none(
+    monkeypatch, capsys
+):
     asked = []
 
     def apt(argv, **_):
@@ -264,16 +244,16 @@ def test_one_failed_install_does_not_stop_the_others(monkeypatch):
     failures = install._install_packages({"arm a": ["bad"], "arm b": ["good"]})
     assert failures == {"arm a": "no package bad"}
     assert asked[-2:] == [["bad"], ["good"]]
+    monkeypatch.setattr(install, "install_as_root", lambda _wanted: pytest.fail("installed"))
+    with pytest.raises(SystemExit):
+        main(["install", "--toolchain", "debian99"])
+    assert "unknown toolchain" in capsys.readouterr().err
 
 
-def test_a_user_gets_one_list_and_one_command(monkeypatch, capsys):
+def test_a_user_gets_one_command_and_outdated_is_what_the_benchmarks_depend_on(monkeypatch, capsys):
     monkeypatch.setattr(install, "installed_packages", frozenset)
     install.advise_user({"arm a": ("x",), "paper": ("x", "y")})
-    command = "sudo apt-get install --no-install-recommends x y\n"
-    assert command in capsys.readouterr().out
-
-
-def test_outdated_libraries_are_those_that_the_benchmarks_depend_on(monkeypatch):
+    assert "sudo apt-get install --no-install-recommends x y\n" in capsys.readouterr().out
     answers = {
         "apt-cache": "sysbench\n  Depends: libssl3\nlibssl3\n<virtual>\n",
         "apt-get": "Inst libssl3 [1] (2 Debian)\nInst postgresql [1] (2 Debian)\nConf libssl3\n",

@@ -37,13 +37,18 @@ def test_the_archived_native_builds_are_read(path: Path) -> None:
     assert [package.hash for package in native.specs] == [row["hash"] for row in plain["specs"]]
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    write_images(tmp_path / "images.json", {"sif": RECORD})
-    assert read_images(tmp_path / "images.json") == {"sif": RECORD}
-    assert json.loads((tmp_path / "images.json").read_text())["version"] == 2
+def test_what_is_written_is_read_and_not_under_another_s_name(tmp_path: Path) -> None:
+    path = tmp_path / "images.json"
+    write_images(path, {"sif": RECORD})
+    assert read_images(path) == {"sif": RECORD}
+    assert json.loads(path.read_text())["version"] == 2
     write_document(tmp_path / "sif.json", RECORD)
     assert read_document(tmp_path / "sif.json", ImageRecord) == RECORD
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["images.json", "sif.json"]
     assert without_location({"sif": RECORD})["sif"].location == ""
+    write_images(path, {"oci": RECORD})
+    with pytest.raises(UserError, match="record of oci is another one"):
+        read_images(path)
 
 
 @pytest.mark.parametrize("text", BROKEN)
@@ -55,9 +60,3 @@ def test_a_broken_document_is_one_message_with_its_file(tmp_path: Path, read, te
     path.write_text(text)
     with pytest.raises(UserError, match=r"document\.json"):
         read(path)
-
-
-def test_a_record_under_another_s_name_is_refused(tmp_path: Path) -> None:
-    write_images(tmp_path / "images.json", {"oci": RECORD})
-    with pytest.raises(UserError, match="record of oci is another one"):
-        read_images(tmp_path / "images.json")
