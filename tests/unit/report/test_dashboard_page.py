@@ -39,24 +39,23 @@ def html(document: Content) -> str:
     return page.render(document)
 
 
-def _held(html: str) -> dict:
+def test_the_page_holds_the_document_whole_loads_nothing_and_no_text_breaks_out(
+    html: str, document: Content, tmp_path: Path
+) -> None:
     packed = re.search(r'id="content">(.*?)</script>', html, re.DOTALL)[1]
-    return json.loads(gzip.decompress(base64.b64decode(packed)))
-
-
-def test_the_page_holds_the_document_whole(html: str, document: Content) -> None:
-    assert _held(html) == json.loads(msgspec.json.encode(document))
-
-
-def test_no_text_can_end_the_script_that_holds_it(html: str) -> None:
+    held = json.loads(gzip.decompress(base64.b64decode(packed)))
+    assert held == json.loads(msgspec.json.encode(document))
     assert sample_claims.HOSTILE not in html
     assert html.count("<script") == html.count("</script>") == 2
-
-
-def test_nothing_is_loaded_from_anywhere(html: str) -> None:
     assert "default-src 'none'" in html
     own = html.replace("http://www.w3.org/2000/svg", "")
     assert not re.findall(r"<(?:link|img|iframe)|\ssrc=|@import|url\(|https?://", own)
+    with pytest.raises(ValueError, match="</script"):
+        page._inline("'</SCRIPT>'")
+    # The same content gives the same file.
+    page.write(document, tmp_path / "claims" / "dashboard.html")
+    assert (tmp_path / "claims" / "dashboard.html").read_text("utf-8") == html
+    assert len(list((tmp_path / "claims").iterdir())) == 1
 
 
 def test_every_planned_run_is_there_once_per_attempt(view: View, document: Content) -> None:
@@ -68,19 +67,15 @@ def test_every_planned_run_is_there_once_per_attempt(view: View, document: Conte
     assert len(found) == len(view.dataset.runs)
 
 
-def test_the_natives_of_every_comparison_are_those_of_the_analysis(view: View, document: Content):
-    known = set(view.analysis.comparisons[["case", "metric"]].itertuples(index=False, name=None))
-    assert document.archives[0].natives == {
-        f"{case}/{metric}": ("native-a", "native-b") for case, metric in known
-    }
-
-
 def test_every_comparison_is_there_and_says_how_it_ended(view: View, document: Content) -> None:
     (archive,) = document.archives
     table = view.analysis.comparisons
     key = ["case", "metric", "arm"]
     found = {tuple(row[name] for name in key): row for row in archive.comparisons}
     assert list(found) == list(table[key].itertuples(index=False, name=None))
+    assert archive.natives == {
+        f"{case}/{metric}": ("native-a", "native-b") for case, metric, _ in found
+    }
     more = found["startup-cold", "start_seconds", "docker"]
     less = found["sysbench", "time", "docker"]
     assert more["verdict"] == "no-margin" and more["unit"] == "s" and more["margin"] is None
@@ -115,24 +110,10 @@ def test_a_run_without_a_record_is_there_as_not_run(tmp_path: Path) -> None:
     assert last["attempt"] == 0 and not last["counts"]
 
 
-def test_the_same_content_gives_the_same_file(document: Content, html: str, tmp_path: Path) -> None:
-    page.write(document, tmp_path / "claims" / "dashboard.html")
-    assert (tmp_path / "claims" / "dashboard.html").read_text("utf-8") == html
-    assert len(list((tmp_path / "claims").iterdir())) == 1
-
-
-def test_what_is_put_in_as_it_stands_cannot_close_its_own_element() -> None:
-    with pytest.raises(ValueError, match="</script"):
-        page._inline("'</SCRIPT>'")
-
-
-def test_no_wording_takes_a_difference_not_found_for_sameness() -> None:
+def test_no_wording_takes_a_difference_not_found_for_sameness_and_each_has_its_mark() -> None:
     template = [path.read_text("utf-8") for path in page.TEMPLATE.iterdir()]
     said = json.dumps(WORDS["dashboard"]) + "".join(template)
     assert not re.search(r"significant(ly)? differ|no difference", said, re.IGNORECASE)
-
-
-def test_each_outcome_and_verdict_has_a_mark_of_its_own() -> None:
     said = [*WORDS["dashboard"]["verdicts"].items(), *WORDS["dashboard"]["outcomes"].items()]
     marks = [mark for name, (mark, _) in said if name != "cannot-tell"]  # as `inconclusive`
     assert len(set(marks)) == len(marks)

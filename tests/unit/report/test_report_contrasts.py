@@ -77,17 +77,14 @@ def test_a_library_that_differs_in_the_pair_is_no_finding(tmp_path: Path) -> Non
     assert effect(view, conclusions.INTERACTION, "native-b").outcome == outcomes.DIFFERENT
 
 
-def test_an_arm_without_values_has_no_effect(tmp_path: Path) -> None:
-    view = view_of(tmp_path, "libaio", 3, absent={"lxc": "needs root"})
-    row = effect(view, conclusions.INTERACTION, "lxc")
-    assert (row.blocks, row.outcome) == (0, outcomes.TOO_FEW_BLOCKS)
-
-
-def test_only_words_are_levels_and_only_two_of_them() -> None:
+def test_only_words_are_levels_and_an_arm_without_values_has_no_effect(tmp_path: Path) -> None:
     assert conclusions.crossings(synthetic.plan(1)) == []
     assert conclusions.crossings(synthetic.hpcg_plan(1)) == []
     (found,) = conclusions.crossings(synthetic.libaio_plan(1))
     assert found.cases == (ABSENT, LINKED)
+    view = view_of(tmp_path, "libaio", 3, absent={"lxc": "needs root"})
+    row = effect(view, conclusions.INTERACTION, "lxc")
+    assert (row.blocks, row.outcome) == (0, outcomes.TOO_FEW_BLOCKS)
 
 
 def test_a_step_is_held_against_the_step_before(tmp_path: Path) -> None:

@@ -71,10 +71,13 @@ def curve(view: View, each: int, arm: str) -> dict[int, Any]:
     return {p.x: p for p in along.curve(view, found, SPEC.quantities[0], arm).itertuples()}
 
 
-def test_cases_are_parted_by_ranks_per_node(view: View) -> None:
+def test_cases_are_parted_by_ranks_per_node_and_called_by_nodes_and_ranks(view: View) -> None:
     found = along.series(view, SPEC)
     assert [each.title for each in found] == ["1 rank per node", "2 ranks per node"]
     assert found[1].cases == {1: "hpcc-1x2", 2: "hpcc-2x4", 4: "hpcc-4x8"}
+    assert formatting.case_title(view.plan, "hpcc-2x4") == "HPC Challenge: 2 nodes, 4 ranks"
+    # NetPIPE has two ranks everywhere, so they set nothing apart.
+    assert formatting.case_title(view.plan, "netpipe-1x2-mpi") == "NetPIPE: 1 node, MPI"
 
 
 @pytest.mark.parametrize("each", [1, 2])
@@ -106,6 +109,10 @@ def test_what_is_missing_is_said_in_its_place(view: View, figure: Figure) -> Non
     said = texts(figure)
     assert "not tested: needs root" in said
     assert "no valid run: timeout" in said and "n=0" in said
+    # And n, unit, margin and noise.
+    asked = ["n=12 ", " =\n[", " >\n[", "of 12 planned", "HPL rate in % of the median of Native"]
+    asked += ["margin ±5", "dotted: smallest and largest of Native and Native again"]
+    assert [part for part in asked if part not in said] == []
 
 
 def test_every_figure_can_be_read_and_says_one_host(view: View) -> None:
@@ -115,13 +122,6 @@ def test_every_figure_can_be_read_and_says_one_host(view: View) -> None:
         words = [t for t in figure.findobj(Text) if t.get_text() and t not in ticks]
         boxes = [(t.get_text(), t.get_window_extent().shrunk(0.95, 0.8)) for t in words]
         assert [(a, b) for (a, x), (b, y) in combinations(boxes, 2) if x.overlaps(y)] == [], name
-
-
-def test_the_figure_says_n_unit_margin_and_noise(figure: Figure) -> None:
-    said = texts(figure)
-    asked = ["n=12 ", " =\n[", " >\n[", "of 12 planned", "HPL rate in % of the median of Native"]
-    asked += ["margin ±5", "dotted: smallest and largest of Native and Native again"]
-    assert [part for part in asked if part not in said] == []
 
 
 @pytest.mark.parametrize(("node_counts", "plants"), [
@@ -148,12 +148,6 @@ def test_a_metric_of_two_benchmarks_keeps_its_own_unit(view: View) -> None:
     assert specs.quantity("another-1x2", "wind_speed", "m/s").label == "wind speed"
 
 
-def test_cases_are_called_by_nodes_and_ranks(view: View) -> None:
-    assert formatting.case_title(view.plan, "hpcc-2x4") == "HPC Challenge: 2 nodes, 4 ranks"
-    # NetPIPE has two ranks everywhere, so they set nothing apart.
-    assert formatting.case_title(view.plan, "netpipe-1x2-mpi") == "NetPIPE: 1 node, MPI"
-
-
 def test_every_table_and_the_summary_say_one_host(view: View, written: Path) -> None:
     names = [path.stem for path in (written / "tables").glob("*.csv")]
     assert "results" in names
@@ -165,17 +159,14 @@ def test_every_table_and_the_summary_say_one_host(view: View, written: Path) -> 
     assert told.numbers(view, []).count(ONE_HOST) >= 2
 
 
-def test_a_cluster_of_hosts_is_not_called_one(tmp_path: Path) -> None:
-    view = view_of(tmp_path, "cluster", (1,))
-    assert view.origin.note == ""
-    assert ONE_HOST not in told.summary(view) + told.numbers(view, [])
-
-
-def test_every_kind_of_system_has_its_sentence() -> None:
+def test_every_kind_of_system_has_its_sentence_and_hosts_are_not_called_one(tmp_path: Path) -> None:
     schema = (ROOT / "workflow/parity/plan/system.schema.yaml").read_text()
     kinds = re.search(r"enum: \[(vm[^\]]+)\]", schema)
     # What is imported was measured on no system that a file describes.
     assert kinds and {*kinds[1].split(", "), "imported"} == set(KINDS)
+    view = view_of(tmp_path, "cluster", (1,))
+    assert view.origin.note == ""
+    assert ONE_HOST not in told.summary(view) + told.numbers(view, [])
 
 
 @pytest.mark.parametrize(("study", "file"), [("scaling", "scaling"), ("my-own", "default")])

@@ -87,13 +87,6 @@ def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
     assert wording.size(272629760) == "260 MiB" and wording.size(24684092 * 1024) == "23.5 GiB"
 
 
-def test_every_study_file_says_the_same_kinds_of_things() -> None:
-    asked = set(re.findall(r"\\(study[a-z]+)", PAPER[0].read_text()))
-    for path in PAPER[1:]:
-        defined = re.findall(r"\\newcommand\{\\(study[a-z]+)\}", path.read_text())
-        assert sorted(defined) == sorted(asked), path
-
-
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
 def test_the_paper_types_no_result_by_hand(path: Path) -> None:
     body = path.read_text().split(r"\begin{abstract}")[-1]
@@ -155,19 +148,18 @@ def test_a_published_value_that_cannot_be_read_is_refused(tmp_path: Path, row: s
     with pytest.raises(UserError, match="line 2") as refused:
         published.load(path, "s")
     assert said in str(refused.value)
-
-
-def test_a_published_value_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    path, text = tmp_path / "values.csv", PUBLISHED.read_text()
+    text = PUBLISHED.read_text()
     path.write_text(text + text.splitlines()[-1] + "\n")
     with pytest.raises(UserError, match="is there twice"):
         published.load(path, "torrez2019")
 
 
-def test_what_differs_most_is_told_first() -> None:
+def test_what_differs_most_is_told_first_and_latex_is_escaped() -> None:
     ended = [("at-most", 1.0), ("costs", 1.2), ("cannot-tell", 3.0), ("saves", 0.5)]
     rows = [SimpleNamespace(answer=answer, estimate=ratio) for answer, ratio in ended]
     assert [row.estimate for row in sorted(rows, key=by_difference)] == [0.5, 1.2, 1.0, 3.0]
+    said = latex(r"50 % of a_b & c\d ±1")
+    assert said == r"50\,\% of a\_b \& c\textbackslash{}d $\pm$1" and latex(said) is said
 
 
 def test_the_artifact_names_what_the_archive_holds_and_what_is_expected(tmp_path: Path) -> None:
@@ -227,11 +219,6 @@ def test_the_texts_of_whole_datasets_are_those_of_the_snapshot(make_view: MakeVi
 SHOWN = ("answers", "results", "differences", "ledger", "losses", "not-tested", "sensitivity")
 
 
-def test_latex_is_escaped() -> None:
-    said = latex(r"50 % of a_b & c\d ±1")
-    assert said == r"50\,\% of a\_b \& c\textbackslash{}d $\pm$1" and latex(said) is said
-
-
 def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView) -> None:
     view = make_view(30, effects={("sysbench", "docker"): 1.05}, absent={"lxc": "needs root"})
     data = (view.plan, view.analysis.comparisons)
@@ -263,11 +250,15 @@ def test_what_has_no_rows_is_not_written(make_view: MakeView, tmp_path: Path) ->
     assert not list((tmp_path / "figures").glob("process-memory.*"))
 
 
-def test_the_paper_asks_only_for_values_that_exist(make_view: MakeView) -> None:
+def test_the_paper_asks_only_for_values_that_exist_and_studies_define_the_same(make_view) -> None:
     known = set(re.findall(r"paritydefine{([^}]+)}", texts.numbers(make_view(1), [])))
     for path in PAPER:
         asked = set(re.findall(r"\\parityvalue\{([^}#]+)\}", path.read_text()))
         assert asked - {"key"} <= known
+    asked = set(re.findall(r"\\(study[a-z]+)", PAPER[0].read_text()))
+    for path in PAPER[1:]:
+        defined = re.findall(r"\\newcommand\{\\(study[a-z]+)\}", path.read_text())
+        assert sorted(defined) == sorted(asked), path
 
 
 def test_a_plan_with_looks_says_when_they_are_and_what_they_stop(make_view: MakeView) -> None:

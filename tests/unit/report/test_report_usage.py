@@ -80,13 +80,10 @@ def test_the_byte_ledger_counts_each_crossing_once(view: View) -> None:
     assert sum(times == "3.00" for times in sums.values()) == 2 and len(sums) == 5
 
 
-def test_the_request_ledger_is_per_gibibyte(view: View) -> None:
+def test_the_request_ledger_is_per_gibibyte_of_the_runs_that_count(view: View) -> None:
     table = tables.request_ledger(view)
     assert len(table.rows) == 5
     assert {row[3:] for row in table.rows} == {("4,000", "2,048", "1,024", "1.00", "2.00")}
-
-
-def test_runs_that_do_not_count_are_in_no_ledger(view: View) -> None:
     found = view.moved
     assert found.groupby("arm")["n"].max().min() == 7
     assert found[found["what"] == "sent others"]["value"].max() == 0
