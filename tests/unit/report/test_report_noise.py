@@ -124,13 +124,6 @@ def test_quotas_are_drawn_and_told_beside_the_prediction(view: View, drawn) -> N
     )  # fmt: skip
 
 
-def test_a_tick_that_no_node_tells_is_no_band(tmp_path: Path) -> None:
-    row = planted.quota("podman-quota-9000-of-10000-us", 0.0) | {"tick": float("nan")}
-    view = planted.view(tmp_path, {"quota_law": [row]}, events=False)
-    assert "band" not in words_of(figures.draw(view, SPECS[Form.QUOTA]))
-    assert tables.quota_law(view).rows[0][-1] == "–"
-
-
 def test_a_tail_that_was_not_fitted_has_no_level(view: View, drawn) -> None:
     table = tables.return_levels(view)
     assert table.rows[0][1:] == (
@@ -144,13 +137,16 @@ def test_a_tail_that_was_not_fitted_has_no_level(view: View, drawn) -> None:
     assert rows == [n for n, arm in enumerate(planted.TITLES) if "128" not in arm]
 
 
-def test_the_level_of_a_law_that_fits_badly_is_no_finding(tmp_path: Path) -> None:
+def test_a_law_that_fits_badly_is_no_finding_and_a_tick_that_is_not_told_no_band(tmp_path: Path):
     rows = planted.tables()["return_levels"]
     poor = [row | {"fit": 0.01, "level": 1e9} for row in rows if row["level"]]
-    view = planted.view(tmp_path, {"return_levels": poor}, events=False)
+    row = planted.quota("podman-quota-9000-of-10000-us", 0.0) | {"tick": float("nan")}
+    view = planted.view(tmp_path, {"return_levels": poor, "quota_law": [row]}, events=False)
     assert {row[5] for row in tables.return_levels(view).rows} >= {"> 10⁶ [0.400, 4.000]"}
     (axes,) = figures.draw(view, SPECS[Form.LEVELS]).axes
     assert {line.get_color() for line in axes.get_lines()} <= {"black", style.BAND, "#f0f0f0"}
+    assert "band" not in words_of(figures.draw(view, SPECS[Form.QUOTA]))
+    assert tables.quota_law(view).rows[0][-1] == "–"
 
 
 def test_another_case_has_one_panel_for_all_arms(tmp_path: Path) -> None:

@@ -63,11 +63,9 @@ def test_a_rate_says_the_same_only_where_the_extra_work_shows_in_time(program, t
     case, blocks = "likwid-copy", 20
     plan = synthetic.spack_plan("rates", (case,), blocks, {PLUS: "native"})
     work, random = 1.1, np.random.default_rng(1)
-    iterations = {"iterations": 100}
-    cases = [{"case": case, "benchmark": "likwid", "parameters": iterations, "margin": 0.02,
-              "primary": ["bandwidth"]}]  # fmt: skip
-    more = {case: {"iterations": 110}}
-    control = {"arm": PLUS, "work_percent": 10, "parameters": more}
+    cases = [{"case": case, "benchmark": "likwid", "parameters": {"iterations": 100},
+              "margin": 0.02, "primary": ["bandwidth"]}]  # fmt: skip
+    control = {"arm": PLUS, "work_percent": 10, "parameters": {case: {"iterations": 110}}}
     plan = changed(plan, cases=cases, positive_control=control)
     rows = synthetic.records(plan)
     for run, metric in zip(rows["runs"], rows["metrics"], strict=True):
@@ -82,16 +80,12 @@ def test_a_rate_says_the_same_only_where_the_extra_work_shows_in_time(program, t
         assert seen["docker"] == {(outcomes.INCONCLUSIVE, ASSAY)}
 
 
-def test_it_is_no_arm_of_the_crossing_and_none_of_those_that_are_counted(tmp_path) -> None:
+def test_it_is_no_arm_of_those_that_are_counted_and_drawn_with_its_name(tmp_path) -> None:
     view = _view(tmp_path, 1.04)
     assert PLUS not in set(view.analysis.factorial["arm"])
     containers = [arm for arm in view.arms if not arm.startswith("native")]
     measured = len(CASES) * len(containers)
     assert measured == len(answer.measured((view.plan, view.analysis.comparisons)))
-
-
-def test_it_is_drawn_with_its_name(tmp_path) -> None:
-    view = _view(tmp_path, 1.04)
     figure = draw(view, next(spec for spec in specs.FIGURES if spec.name == "sysbench-libaio"))
     texts = [text.get_text() for axes in figure.axes for text in axes.get_yticklabels()]
     texts += [text.get_text() for axes in figure.axes for text in axes.texts]
