@@ -233,12 +233,7 @@ def test_how_a_text_was_kept_changes_nothing(tmp_path, compared, written):
 
 @pytest.mark.parametrize(("text", "like"), [
     ("-- started at 11/25 --\nmdtest-3.3.0 was launched with 2 total task(s)\n", "mdtest"),
-    ("jube_wp_id,nodes,runtime\n0,1,2.5\n", "JUBE"),
-    ("job_completion_time|version|perf_var\n2026|4.10|1\n", "perflogs of ReFrame"),
-    ('{"results": [ {"command": "sleep 1", "mean": 1.0} ]}', "hyperfine"),
-    ('{"machine_info": {}, "benchmarks": []}', "pytest-benchmark"),
-    ('{"context": {"num_cpus": 2}, "benchmarks": []}', "Google Benchmark"),
-    ("0: # OSU\n1: # OSU\n", "several ranks"),
+        ("0: # OSU\n1: # OSU\n", "several ranks"),
     ("arms,times\n1,2\n", "a table without the columns"),
 ])  # fmt: skip
 def test_what_is_not_read_here_is_named(tmp_path, refused, text, like):

@@ -36,7 +36,7 @@ def import_(
         files: the results: a table (CSV), what a tool wrote, or each run's text <arm>-<block>.txt
         study: name of the new study
         title: what figures and tables call it; the study's name if not given
-        form: csv, reframe, ramble, osu-text or ior-text; told by the files if not given
+        form: csv, wide, reframe, hyperfine and others (docs/imports.md); told by the files
         reference: the arm that others are compared with: native-a, native or bare if not given
         double: the reference once more: the control
         margin: in percent; without, nothing is concluded

@@ -12,15 +12,6 @@ from parity.imports.rows import Converter, text_of
 # What people have that no converter takes, by a line that only it has.
 _LOOKS_LIKE = {
     "results of mdtest": re.compile(r"^.*mdtest-\d\S* was launched with", re.MULTILINE),
-    "results of JUBE": re.compile(r"\bjube_(?:wp|benchmark|step)\w*", re.IGNORECASE),
-    "perflogs of ReFrame": re.compile(r"^job_completion_time\|", re.MULTILINE),
-    "results of hyperfine": re.compile(r'"results":\s*\[\s*\{\s*"command"'),
-    "results of pytest-benchmark": re.compile(
-        r'"benchmarks":.*"machine_info"|"machine_info":', re.DOTALL
-    ),
-    "results of Google Benchmark": re.compile(
-        r'"context":\s*\{[^}]*"(?:num_cpus|library_build_type)"'
-    ),
     "lines of several ranks (srun --label)": re.compile(r"\A(?:\s*\d+: .*\n){2,}"),
     "a table without the columns of one (CSV)": re.compile(r"\A[^\n,{]+(?:,[^\n,]*)+\n"),
 }

@@ -15,7 +15,7 @@ from parity.imports.rows import LOST, Converter, Options, Row, as_name, number_o
 
 # A display name is `name %parameter=value %.repeat_no=0 ~partition+environment …`.
 _NEXT = re.compile(r"\s+(?=[%~/@])")
-_DEFAULTS = ("generic", "default", "builtin")
+DEFAULTS = ("generic", "default", "builtin")
 _REPETITION = ".repeat_no"
 
 
@@ -71,14 +71,19 @@ class ReFrame(Converter):
         return rows
 
 
-def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
-    name, *words = _NEXT.split(test.display_name)
+def parsed_name(told: str) -> tuple[str, dict[str, str]]:
+    """Name and parameters of a test, of the name that it is shown by."""
+    name, *words = _NEXT.split(told)
     pairs = [word[1:].partition("=") for word in words if word.startswith("%")]
-    parameters = {key: value for key, _, value in pairs}
+    return name, {key: value for key, _, value in pairs}
+
+
+def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
+    name, parameters = parsed_name(test.display_name)
     repetition = parameters.pop(_REPETITION, "")
     arm = options.arm_in(parameters, test.display_name, where)
     levels = [f"{key}={value}" for key, value in parameters.items() if key != options.arm]
-    places = [p for p in (test.system, test.partition, test.environ) if p and p not in _DEFAULTS]
+    places = [p for p in (test.system, test.partition, test.environ) if p and p not in DEFAULTS]
     again = again or ("0" if repetition else "")
     lost = Row(
         block=".".join(filter(None, (again, repetition))),

@@ -264,6 +264,16 @@ _LABEL = re.compile(r"^ *(\d+): ?", re.MULTILINE)
 LEAVE_OUT = "leave the run out; a table (CSV) can mark it as not valid"
 
 
+def named(path: Path, ending: str) -> tuple[str, str]:
+    """Arm and block in a file's name; raises UserError if it lacks one."""
+    if found := _RUN.fullmatch(path.stem):
+        return found["arm"], found["block"]
+    problem = f"{path.name!r} does not say of which run this is"
+    action = "rename the file: what was measured together has the same block"
+    allowed = f"<arm>-<block>.{ending}, such as podman-1.{ending}, or a table (CSV)"
+    raise UserError(problem, where=str(path), allowed=allowed, action=action)
+
+
 class Printed(NamedTuple):
     """A number of a text; `better` is empty where the unit tells it."""
 
@@ -286,13 +296,7 @@ class TextConverter(Converter):
 
     def rows(self, path: Path, options: Options) -> list[Row]:
         """The numbers of a run; its arm and block are in the file's name."""
-        where = str(path)
-        named = _RUN.fullmatch(path.stem)
-        if not named:
-            problem = f"{path.name!r} does not say of which run this is"
-            action = "rename the file: what was measured together has the same block"
-            allowed = "<arm>-<block>.txt, such as podman-1.txt, or a table (CSV)"
-            raise UserError(problem, where=where, allowed=allowed, action=action)
+        where, (arm, block) = str(path), named(path, "txt")
         text = text_of(path)
         if death := death_in(text):
             problem = f"the run did not end well: {shown(death)}"
@@ -304,9 +308,9 @@ class TextConverter(Converter):
         numbers, settings = self.printed(text, where)
         return [
             Row(
-                block=named["block"],
+                block=block,
                 case=number.case,
-                arm=named["arm"],
+                arm=arm,
                 metric=as_metric(number.metric),
                 value=number.value,
                 unit=number.unit,

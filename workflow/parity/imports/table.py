@@ -22,7 +22,9 @@ class Table(Converter):
 
     def takes(self, text: str) -> bool:
         head = text.lstrip().partition("\n")[0].replace('"', "")
-        return len({name.strip() for name in head.split(",")} & {*NEEDED}) >= 2
+        # A unit in the head is of a wide table.
+        is_long = len({name.strip() for name in head.split(",")} & {*NEEDED}) >= 2
+        return is_long and "[" not in head
 
     def rows(self, path: Path, options: Options) -> list[Row]:
         given = read_rows(path, NEEDED, OPTIONAL, LARGEST)

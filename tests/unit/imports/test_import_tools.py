@@ -1,0 +1,106 @@
+"""What benchmarking tools write, as rows; files of hyperfine 1.15, pytest-benchmark 5.3, Google
+Benchmark 1.7 and ReFrame 4.10 as they wrote them, shortened, and a table in JUBE's form."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from parity.core.errors import UserError
+from parity.imports.forms import converter_of, converters
+from parity.imports.rows import Options, checked
+
+GOLDEN = Path(__file__).parents[2] / "golden/imports/tools"
+RUNTIME = Options("runtime")
+TIMES = ("s", "lower")
+
+
+def rows_of(name, options=RUNTIME):
+    file = GOLDEN / name
+    return converter_of([file]).rows(file, options)
+
+
+@pytest.mark.parametrize(
+    ("file", "form", "count", "block", "case", "arm", "metric", "value", "unit"),
+    [
+        ("hyperfine-1.json", "hyperfine", 4, "hyperfine-1", "hyperfine-n=1", "native", "time",
+         0.011543429, TIMES),
+        ("pytest-benchmark-1.json", "pytest-benchmark", 4, "pytest-benchmark-1",
+         "test_sum-size=100", "native", "time", 7.848750101402402e-07, TIMES),
+        ("native-1.json", "google-benchmark", 6, "1", "BM_sum-100", "native", "real_time",
+         120.61524, ("ns", "lower")),
+        ("podman-1.json", "google-benchmark", 6, "1", "BM_sum-1000", "podman", "items_per_second",
+         None, ("1/s", "higher")),
+        ("jube.csv", "wide", 15, "0", "tasks=2-speedup=2", "podman", "rate", 200.0,
+         ("MB/s", "higher")),
+        ("Sleep.log", "perflog", 4, "", "Sleep-size=2", "podman", "took", 1.25, TIMES),
+    ],
+)  # fmt: skip
+def test_a_number_and_all_that_its_file_says(
+    file, form, count, block, case, arm, metric, value, unit
+):
+    assert converter_of([GOLDEN / file]) is converters()[form]
+    rows = rows_of(file)
+    assert len(rows) == count and all(row.valid for row in rows)
+    key = block, case, arm, metric
+    (found,) = (row for row in rows if (row.block, row.case, row.arm, row.metric) == key)
+    assert value is None or found.value == pytest.approx(value)
+    assert (found.unit, found.better) == unit
+
+
+def test_a_direction_makes_a_column_a_number():
+    rows = rows_of("jube.csv", Options("runtime", {"speedup": "higher"}))
+    assert {row.case for row in rows} == {"tasks=1", "tasks=2"}
+    assert {row.unit for row in rows if row.metric == "speedup"} == {"1"}
+
+
+def test_files_are_blocks_and_what_failed_is_lost(compared, tmp_path):
+    files = [GOLDEN / f"hyperfine-{block}.json" for block in (1, 2)]
+    table = compared(*files, words=("--reference=native", "--margin=5", "--arm=runtime"))
+    assert set(table["blocks"]) == {2} and set(table["metric"]) == {"time"}
+    native, podman = rows_of("hyperfine-fail.json")
+    assert native.valid and (podman.valid, podman.value, podman.arm) == (False, None, "podman")
+
+
+def test_the_second_version_of_hyperfine_s_export(tmp_path):
+    seconds = [{"time_wall_clock": {"value": v, "unit": "second"}, "exit_code": 0} for v in (1, 3)]
+    results = [{"command": "x", "name": arm, "measurements": seconds} for arm in ("native", "lxc")]
+    file = tmp_path / "b1.json"
+    file.write_text(json.dumps({"schema_version": 2, "results": results}))
+    rows = checked(converter_of([file]).rows(file, Options()))
+    assert [(row.arm, row.value, row.block) for row in rows] == [
+        ("native", 2, "b1"),
+        ("lxc", 2, "b1"),
+    ]
+    results[0]["measurements"] = [seconds[0], {"exit_code": 1}]
+    file.write_text(json.dumps({"results": results}))
+    assert [row.valid for row in converter_of([file]).rows(file, Options())] == [False, True]
+
+
+LOG = (GOLDEN / "Sleep.log").read_text().replace("%runtime", "%arm")
+BAD = {
+    "no arm": ("hyperfine.json", (GOLDEN / "hyperfine-1.json").read_text(), "has no arm"),
+    "no run": ("x.json", '{"results": [{"command": "a"}]}', "no run of a"),
+    "no arm in a test": (
+        "p.json", (GOLDEN / "pytest-benchmark-1.json").read_text(), "has no arm"),
+    "a name that says nothing": (
+        "x.json", (GOLDEN / "native-1.json").read_text(), "does not say of which run"),
+    "a benchmark without a name": (
+        "a-1.json", '{"context": {}, "benchmarks": [{}]}', "a benchmark has no name"),
+    "no benchmark": ("a-1.json", '{"context": {}, "benchmarks": []}', "no results of Google"),
+    "JUBE's without units": ("w.csv", "jube_wp_id,nodes\n0,1\n", "no column is a number"),
+    "no unit": ("w.csv", "arm,b [s]\nnative,x\n", "b is 'x', not a number"),
+    "too few cells": ("w.csv", "arm,b[s]\nnative\n", "1 cells instead of 2"),
+    "two of one name": ("w.csv", "b[s],b[ms]\n1,2\n", "two columns have one name"),
+    "a direction that nothing tells": ("w.csv", "arm,b[Gflop]\nnative,1\n", "nothing says which"),
+    "a cut line": ("Sleep.log", LOG.rpartition("|")[0], "fields, where the head has"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "said"), BAD.values(), ids=list(BAD))
+def test_a_bad_file_is_one_message(tmp_path, name, text, said):
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(UserError) as refused:
+        converter_of([file]).rows(file, Options())
+    assert said in str(refused.value)
