@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,15 +65,12 @@ def read(folder: Path) -> Compared:
 
 def asked(datasets: Iterable[Compared], *kinds: str) -> list[Asked]:
     """The comparisons of these kinds (`ratio`, `difference`), measured or not."""
-    return [
-        Asked(plan, row)
-        for plan, compared in datasets
-        for kind in kinds
-        for row in compared[
-            (compared["kind"] == kind) & compared["planned"] & ~compared["control"]
-        ].itertuples(index=False)
-        if row.arm != plan.positive_arm
-    ]
+    found = []
+    for (plan, compared), kind in product(datasets, kinds):
+        of_kind = (compared["kind"] == kind) & compared["planned"] & ~compared["control"]
+        rows = compared[of_kind & (compared["arm"] != plan.positive_arm)]
+        found += [Asked(plan, row) for row in rows.itertuples(index=False)]
+    return found
 
 
 def measured(*datasets: Compared) -> list[Asked]:
@@ -127,15 +125,13 @@ def group(ratios: Sequence[Asked]) -> dict[str, Any]:
     dearer = (ratio for ratio in ratios if ratio.row.answer == outcomes.COSTS)
     most = max(dearer, key=lambda ratio: ratio.row.estimate, default=None)
     return {
-        "total": len(rows),
-        "counts": tallied(rows),
-        "below": below(rows),
+        "total": len(rows), "counts": tallied(rows), "below": below(rows),
         "margins": list(dict.fromkeys((*margins[:1], *margins[-1:]))),
         "blocks": [row.blocks for row in rows],
         "confounded": sum(map(formatting.is_confounded, rows)),
         "whole": [title for title in dict.fromkeys(titles) if title not in broken],
         "largest": formatting.of(*most) if most else None,
-    }
+    }  # fmt: skip
 
 
 def said(datasets: Sequence[Compared]) -> str:
@@ -148,12 +144,12 @@ def said(datasets: Sequence[Compared]) -> str:
     for plan, row in asked(datasets, "ratio", "difference"):
         if not row.blocks:
             untested.setdefault(row.reason, {})[formatting.arm_title(plan, row.arm)] = None
-    failed = [
-        formatting.subject_of(plan, row)
-        for plan, compared in datasets
-        for row in compared[compared["control"] & compared["planned"]].itertuples(index=False)
-        if row.outcome == outcomes.DIFFERENT
-    ]
+    failed = []
+    for plan, compared in datasets:
+        is_failed = compared["control"] & compared["planned"]
+        is_failed &= compared["outcome"] == outcomes.DIFFERENT
+        rows = compared[is_failed].itertuples(index=False)
+        failed += [formatting.subject_of(plan, row) for row in rows]
     titles = (formatting.reference_title(plan) for plan, _ in datasets)
     # In the middle of a sentence; an arm that stands in for a native build keeps its name.
     references = list(dict.fromkeys("native" if title == "Native" else title for title in titles))

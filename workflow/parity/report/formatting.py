@@ -29,8 +29,7 @@ _SHORT = {wording.RATIO: "", "ratio of deviations": "sd", "% of node": "%"}
 class Row:
     """A conclusion, every cell of it formatted; what it lacks is empty.
 
-    Attributes:
-        estimate: with its 95 % interval; `–` without any. A ratio has no unit.
+    `estimate`: with its 95 % interval; `–` without any. A ratio has no unit.
     """
 
     subject: str  # case and quantity, or the claim

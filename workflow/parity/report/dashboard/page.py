@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from parity.analysis import outcomes
+from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.descriptive import NOT_RUN
 from parity.claims.terms import NOT_TESTED
@@ -144,19 +144,15 @@ def _archive(view: View, texts: Texts) -> Archive:
         known = quantity(benchmark, metric, unit, plan.definitions)
         shown = {"label": known.label, "unit": known.unit, "factor": known.factor}
         quantities[f"{benchmark}/{metric}"] = shown | {"recorded": unit, "better": better}
-    cases = {
-        case.name: {
-            "title": formatting.case_title(plan, case.name),
-            "benchmark": case.benchmark,
-            "benchmark_title": formatting.benchmark_title(plan, case.benchmark),
-            "levels": formatting.case_levels(plan, case.name),
-        }
-        for case in plan.cases
-    }
-    blocks = [
-        {"block": block.name, "number": block.number, "nodes": sorted(nodes_of.get(block.name, []))}
-        for block in plan.blocks
-    ]
+    cases, blocks = {}, []
+    for case in plan.cases:
+        benchmark_title = formatting.benchmark_title(plan, case.benchmark)
+        own = {"title": formatting.case_title(plan, case.name), "benchmark": case.benchmark}
+        levels = formatting.case_levels(plan, case.name)
+        cases[case.name] = own | {"benchmark_title": benchmark_title, "levels": levels}
+    for block in plan.blocks:
+        nodes = sorted(nodes_of.get(block.name, []))
+        blocks.append({"block": block.name, "number": block.number, "nodes": nodes})
     return Archive(
         name=data.name, title=plan.title, systems=view.origin.systems,
         measured=wording.period(facts.began, facts.ended), reference=plan.reference,
@@ -172,12 +168,11 @@ def _archive(view: View, texts: Texts) -> Archive:
 
 def _node(facts: pd.DataFrame) -> dict[str, Any]:
     is_changing = facts.groupby("fact")["value"].transform("nunique") > 1
-    constant = facts[~is_changing].drop_duplicates("fact")
     changing: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows_of(facts[is_changing]):
         changing[row.block][row.fact][row.phase] = row.value
-    fixed = dict(zip(constant["fact"], constant["value"], strict=True))
-    return {"constant": fixed, "changing": changing}
+    constant = facts[~is_changing].drop_duplicates("fact").set_index("fact")["value"]
+    return {"constant": constant.to_dict(), "changing": changing}
 
 
 def _comparisons(view: View) -> list[dict[str, Any]]:
@@ -194,17 +189,13 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
     for row in rows:
         runtime = runtimes.get(row.arm, row.arm)
         added = {
-            "runtime": row.arm if runtime == native else runtime,
-            "against": row.reference,
-            "verdict": formatting.ended_of(row),
-            "bound": formatting.bound(row),
-            "same": formatting.is_same(row),
-            "reason": formatting.of(view.plan, row).outcome,
+            "runtime": row.arm if runtime == native else runtime, "against": row.reference,
+            "verdict": formatting.ended_of(row), "bound": formatting.bound(row),
+            "same": formatting.is_same(row), "reason": formatting.of(view.plan, row).outcome,
             "unit": "ratio" if row.kind == "ratio" else row.unit,
-            "p_value": _plain(row.p_equivalence),
-            "is_control": row.control,
+            "p_value": _plain(row.p_equivalence), "is_control": row.control,
             "is_asked": row.arm in asked,
-        }
+        }  # fmt: skip
         made.append({n: _plain(getattr(row, n)) for n in _SAME} | added | _control(view, row))
     return made
 
@@ -233,11 +224,8 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
 
     key = ["block", "run"]
     counted = set(view.analysis.values[key].itertuples(index=False, name=None))
-    excluded = {
-        (row.block, row.run): f"excluded: {row.reason}"
-        for row in rows_of(view.analysis.exclusions)
-        if row.applied
-    }
+    applied = (row for row in rows_of(view.analysis.exclusions) if row.applied)
+    excluded = {(row.block, row.run): f"excluded: {row.reason}" for row in applied}
     metrics: dict[tuple[str, str, int], list[Any]] = defaultdict(list)
     for of in rows_of(dataset.metrics):
         metrics[of.block, of.run, of.attempt] += [*numbered([of.metric]), _plain(of.value)]
@@ -262,8 +250,7 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = table.to_dict("records")
-    return [{str(column): _plain(value) for column, value in row.items()} for row in rows]
+    return [{column: _plain(value) for column, value in row.items()} for row in tables.rows(table)]
 
 
 def _plain(value: Any) -> Any:
@@ -283,15 +270,16 @@ SCRIPTS = (
 
 def render(content: Content) -> str:
     """The HTML of a page with this content."""
-    loader = FileSystemLoader(TEMPLATE)
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    return environment.get_template("page.html").render(
-        outcomes={**content.wording["outcomes"], **content.wording["verdicts"]},
-        data=packed(content),
-        style=_inline((TEMPLATE / "style.css").read_text("utf-8"), "</style"),
-        script=_inline("\n".join((TEMPLATE / name).read_text("utf-8") for name in SCRIPTS)),
+    how: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
+    return (
+        Environment(**how)
+        .from_string((TEMPLATE / "page.html").read_text("utf-8"))
+        .render(
+            outcomes={**content.wording["outcomes"], **content.wording["verdicts"]},
+            data=packed(content),
+            style=_inline((TEMPLATE / "style.css").read_text("utf-8"), "</style"),
+            script=_inline("\n".join((TEMPLATE / name).read_text("utf-8") for name in SCRIPTS)),
+        )
     )
 
 
