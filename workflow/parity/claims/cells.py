@@ -197,11 +197,8 @@ class JudgingData(Analysed):
     @cached_property
     def unsteady(self) -> frozenset[str]:
         """Cases in which the A/A pair differs from itself by the plan's own comparisons."""
-        return frozenset(
-            key[0]
-            for key, compared in self.compared.items()
-            if compared.control and compared.decision.as_control == outcomes.DIFFERENT
-        )
+        controls = ((key[0], one.decision) for key, one in self.compared.items() if one.control)
+        return frozenset(case for case, own in controls if own.as_control == outcomes.DIFFERENT)
 
     def is_of_same_system(self, other: "JudgingData") -> bool:
         """Whether both were measured on the same kind of system with the same processor.

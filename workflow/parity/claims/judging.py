@@ -33,19 +33,14 @@ PARTLY = {"direction": "only its direction", "proxy": "only what stands in for i
 SECONDS = "seconds"
 MAGNITUDE, ANCHOR, MOST = "magnitude", "anchor", "most"
 # What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
-SHORT_OF_FULL = {
-    terms.SUPPORTED: terms.ORDER_OK,
-    terms.HOLDS_IN_PART: terms.ORDER_OK,
-    terms.CONTRADICTED: terms.DIFFERS,
-}
+SHORT_OF_FULL = {terms.CONTRADICTED: terms.DIFFERS, **dict.fromkeys(PASSED, terms.ORDER_OK)}
 UNDECIDED = (terms.NOT_TESTED, terms.INCONCLUSIVE)
 # How the comparisons are counted that ended as the claim did.
 ENDED = {
     **dict.fromkeys(AGAINST, "against it"),
-    terms.INCONCLUSIVE: "open",
+    **dict.fromkeys(PASSED, "for it, this the least certain"),
     terms.ORDER_OK: "in order, this the least certain",
-    terms.HOLDS_IN_PART: "for it, this the least certain",
-    terms.SUPPORTED: "for it, this the least certain",
+    terms.INCONCLUSIVE: "open",
 }
 # What a level of a parameter is called where its own name does not say it.
 CALLED = {

@@ -38,15 +38,10 @@ class Rung:
 
     def costs(self, same_way_as: "Rung") -> bool:
         """Whether it costs more than the step before and native, as the other one does."""
-        upwards = same_way_as.ratio.estimate > 1
-        return (
-            not self.fails
-            and self.p <= ALPHA
-            and all(
-                decision.outcome == outcomes.DIFFERENT and (decision.estimate > 1) == upwards
-                for decision in (self.ratio, self.increment)
-            )
-        )
+        upwards, both = same_way_as.ratio.estimate > 1, (self.ratio, self.increment)
+        differ = all(decision.outcome == outcomes.DIFFERENT for decision in both)
+        alike = all((decision.estimate > 1) == upwards for decision in both)
+        return not self.fails and self.p <= ALPHA and differ and alike
 
 
 def concluded(dataset: Dataset, steps: Sequence[Step], margin: float, folder: Path) -> str:

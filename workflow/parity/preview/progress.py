@@ -180,12 +180,8 @@ def progress_lines(
     done = sum(block.finished for block in blocks)
     begun = [block for block in blocks if block.updated is not None and not block.finished]
     waiting = len(blocks) - done - len(begun)
-    lines = [
-        f"{plan.campaign}: {done} of {len(blocks)} blocks done, {len(begun)} begun,"
-        f" {waiting} waiting",
-        f"  {_runs(blocks)}",
-        f"  {rest(blocks, stopped)}",
-    ]
+    head = f"{plan.campaign}: {done} of {len(blocks)} blocks done, {len(begun)} begun, {waiting}"
+    lines = [f"{head} waiting", f"  {_runs(blocks)}", f"  {rest(blocks, stopped)}"]
     # A run is counted when it is settled, which its time limit and attempts bound.
     longest = max(case.timeout_seconds for case in plan.cases) * plan.attempts
     silent = timedelta(seconds=longest, minutes=BESIDE_PROGRAMS_MINUTES)

@@ -19,12 +19,10 @@ from parity.preview.progress import KnownStates, one_line, progress_lines
 from parity.preview.terminal import folded
 
 # Of Snakemake's log events (snakemake_interface_logger_plugins.common), by their values.
-OF_JOBS = frozenset(
-    (
-        *("run_info", "job_info", "job_started", "job_finished", "job_error"),
-        *("group_info", "progress", "resources_info"),
-    )
-)
+OF_JOBS = {
+    "run_info", "job_info", "job_started", "job_finished", "job_error", "group_info", "progress",
+    "resources_info",
+}  # fmt: skip
 # What it says of itself beside them, in messages that have no event.
 OF_ITSELF = re.compile(
     "Building DAG of jobs|Using shell:|Provided |Rules claiming more threads"

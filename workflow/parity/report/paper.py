@@ -57,12 +57,8 @@ def appendix(
     """
     folders = [dataset, *beside]
     images = schema.read(schema.IMAGES, dataset / "records/images.parquet").to_pylist()
-    commits = {
-        program.commit + (" (with changes)" if program.changed else "")
-        for folder in folders
-        for program in provenance(folder).programs
-        if program.commit
-    }
+    programs = [program for folder in folders for program in provenance(folder).programs]
+    commits = {each.commit + " (with changes)" * each.changed for each in programs if each.commit}
     steps = [
         (each.command, each.does, wording.number(each.seconds, 0), wording.size(each.bytes))
         for each in effort.steps

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -92,11 +93,8 @@ def _facts(view: View) -> dict[str, Any]:
     plan, origin, audit = view.plan, view.origin, view.origin.noise_audit
     runs = view.analysis.ledger[[*STAGES]].sum()
     title = partial(formatting.benchmark_title, plan)
-    declared = [
-        arm_title(plan, absent.arm) if absent.arm else title(absent.benchmark)
-        for absent in plan.not_tested
-        if absent.arm not in plan.arms
-    ]
+    absent = [each for each in plan.not_tested if each.arm not in plan.arms]
+    declared = [arm_title(plan, no.arm) if no.arm else title(no.benchmark) for no in absent]
     notes = [f"{title(name)}: {note}" for name, note in plan.benchmark_notes.items() if note]
     repetitions = min(view.blocks_of.values(), default=0)  # of the rarest case
     methods_of = [of for of in methods(view) if of[RANKS].outcome != NO_ESTIMATE]
@@ -130,12 +128,8 @@ def together(present: Sequence[str], absent: Sequence[str]) -> str:
 
 def caption(view: View, spec: FigureSpec) -> str:
     """What stands below a figure; without a case of its benchmark, what it would have shown."""
-    compared = [
-        row
-        for case in view.shown(spec)
-        for quantity in spec.quantities
-        for row in view.comparisons(case, quantity.metric).values()
-    ]
+    metrics = product(view.shown(spec), (quantity.metric for quantity in spec.quantities))
+    compared = [row for shown in metrics for row in view.comparisons(*shown).values()]
     ratios = [row for row in compared if row.kind == "ratio"]
     marks = "bars" if spec.from_zero else "points"
     if compared and compare.has_violins(view, spec):

@@ -182,11 +182,8 @@ class View(Analysed):
     @cached_property
     def message_times(self) -> pd.DataFrame:
         """Seconds of each message by case, arm, block and size, of runs that sent them in turn."""
-        sizes = [
-            (case.name, metric, size)
-            for case in self.plan.cases
-            for metric, size in case.definition.message_sizes.items()
-        ]
+        known = {case.name: case.definition.message_sizes for case in self.plan.cases}
+        sizes = [(case, *size) for case, of_case in known.items() for size in of_case.items()]
         columns = pd.DataFrame(sizes, columns=["case", "metric", "size"])
         times = self.analysis.values.merge(columns, on=["case", "metric"])
         return times.rename(columns={"value": "seconds"})

@@ -20,11 +20,8 @@ FEW = 12  # up to this many values a row shows each one instead of a box
 
 def figures_of(known: Iterable[Benchmark]) -> tuple[FigureSpec, ...]:
     """Figures of these benchmarks in the order of the paper; a UserError if a name is twice."""
-    specs = [
-        replace(spec, benchmark=benchmark.name)
-        for benchmark in known
-        for spec in benchmark.figures or (_plain(benchmark),)
-    ]
+    own = ((each, spec) for each in known for spec in each.figures or (_plain(each),))
+    specs = [replace(spec, benchmark=benchmark.name) for benchmark, spec in own]
     names = Counter([OVERVIEW, LEDGER, *(spec.name for spec in specs)])
     if twice := [name for name, count in names.items() if count > 1]:
         problem = f"two figures are called {twice[0]}"

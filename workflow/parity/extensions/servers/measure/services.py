@@ -253,12 +253,8 @@ def _identity(order: Order, server: Server) -> Gate:
     assert server.own
     service, arm = server.service, service_arm(order).name
     path = service.executable or service.argv[0]
-    audited = {
-        row.sha256
-        for answer in order.session.answers[:1]
-        for row in answer.state.binaries
-        if (row.arm, row.path) == (arm, path)
-    }
+    rows = (row for answer in order.session.answers[:1] for row in answer.state.binaries)
+    audited = {row.sha256 for row in rows if (row.arm, row.path) == (arm, path)}
     seen = hashlib.sha256(Path(f"/proc/{server.own.pid}/exe").read_bytes()).hexdigest()
     expected = ", ".join(audited) or "nothing audited"
     return Gate("binary", {seen} == audited, f"{path}: expected {expected}, runs {seen}")
