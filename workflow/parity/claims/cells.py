@@ -37,7 +37,6 @@ class Selection:
     """The `cells` of a test.
 
     Attributes:
-        parameters: values of a case's parameters, which choose cases.
         levels: those that the published statement speaks of, which choose nothing.
         arms: names, or None for every plain arm whose runtime is not the reference's.
         against: the arm to compare with, or one for each arm; empty for the plan's reference.
@@ -46,7 +45,7 @@ class Selection:
 
     benchmark: str
     metric: str
-    parameters: Mapping[str, tuple[Any, ...]]
+    parameters: Mapping[str, tuple[Any, ...]]  # values of a case's parameters, which choose cases
     levels: Mapping[str, tuple[Any, ...]]
     arms: tuple[str, ...] | None
     against: tuple[str, ...] = ()
@@ -77,9 +76,8 @@ class Selection:
 class Cell:
     """One comparison: an arm against another in one case.
 
-    Attributes:
-        natives: the arms that a comparison with the reference is with, each of which has to agree;
-            empty for the reference alone.
+    `natives`: the arms that a comparison with the reference is with, each of which has to agree;
+    empty for the reference alone.
     """
 
     engine: Engine
@@ -290,10 +288,8 @@ def alike(cells: Iterable[Cell], along: str, grows: str = "") -> list[list[Cell]
 class Absent:
     """A comparison that the dataset does not hold, and why.
 
-    Attributes:
-        near: how near the dataset comes to holding it, from `NO_CASE` to `CASE_IS_THERE`. Of
-            several datasets the nearest says why.
-        of_arm: whether only an arm is missing, in a case that is there.
+    `near`: how near the dataset comes to holding it, from `NO_CASE` to `CASE_IS_THERE`. Of several
+    datasets the nearest says why.
     """
 
     metric: str
@@ -301,7 +297,7 @@ class Absent:
     against: str
     reason: str
     near: int = CASE_IS_THERE
-    of_arm: bool = False
+    of_arm: bool = False  # whether only an arm is missing, in a case that is there
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,7 @@ DecidedCell = tuple[tuple[str, str], Mapping[str, Any]]
 class Verdict:
     """What a claim ends as, with all that it rests on.
 
-    Attributes:
-        p_adjusted: Holm's p within study and kind; None for a claim of no such family.
+    `p_adjusted`: Holm's p within study and kind; None for a claim of no such family.
     """
 
     claim: Claim

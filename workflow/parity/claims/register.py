@@ -44,9 +44,8 @@ _PLACED = ("nodes", "ranks", "containers_per_node")
 class Test:
     """One condition of a claim.
 
-    Attributes:
-        reading: what the publication reads into its number, if the test holds that against the data
-            and not the number. It stands beside the verdict, which does not rest on it.
+    `reading`: what the publication reads into its number, if the test holds that against the data
+    and not the number. It stands beside the verdict, which does not rest on it.
     """
 
     number: int

@@ -26,8 +26,7 @@ ALPHA = 0.05
 class Rung:
     """One step of the measured ladder.
 
-    Attributes:
-        ratio, increment: its cost over native's, and over that of the step before.
+    `ratio`, `increment`: its cost over native's, and over that of the step before.
     """
 
     title: str

@@ -56,23 +56,19 @@ class Step(NamedTuple):
     """One difference between both sides, and all that is on with it.
 
     Attributes:
-        title: what it is, such as `CPU binding`.
         native, container: what each side has; where both are the same there is no difference.
-        change: what of the setting the difference changes.
-        obstacle: why it cannot be made here; empty if it can.
         loads: SHA-256 of the files that are in the program's memory if the step does what it says.
         secrets: values of the container's variables, by those of ours from which it takes them.
-        setting: with the changes of all steps up to it.
     """
 
-    title: str
+    title: str  # what it is, such as `CPU binding`
     native: str
     container: str
-    change: Mapping[str, Any] = {}
-    obstacle: str = ""
+    change: Mapping[str, Any] = {}  # what of the setting the difference changes
+    obstacle: str = ""  # why it cannot be made here; empty if it can
     loads: frozenset[str] = frozenset()
     secrets: Mapping[str, str] = {}
-    setting: Setting = Setting(Path())
+    setting: Setting = Setting(Path())  # with the changes of all steps up to it
 
 
 def steps_of(

@@ -38,25 +38,22 @@ MARGIN = "margin_percent"
 class Reach:
     """What the case of a claim that scatters most for its margin needs, at POWER.
 
-    Attributes:
-        blocks: fewest for its A/A pair alone, which has to pass; None if above FEASIBLE_BLOCKS.
-        provable: smallest margin that FEASIBLE_BLOCKS prove of it.
+    `blocks`: fewest for its A/A pair alone, which has to pass; None if above FEASIBLE_BLOCKS.
     """
 
     key: Key
     margin: float
     noise: Noise
     blocks: int | None
-    provable: float
+    provable: float  # smallest margin that FEASIBLE_BLOCKS prove of it
 
 
 @dataclass(frozen=True)
 class Chance:
     """How often a claim held in draws of what costs nothing.
 
-    Attributes:
-        beyond: whether that fails in FEASIBLE_BLOCKS, too, of a claim that never held; of a
-            margin, `reach` says so.
+    `beyond`: whether that fails in FEASIBLE_BLOCKS, too, of a claim that never held; of a margin,
+    `reach` says so.
     """
 
     claim: Claim

@@ -37,8 +37,7 @@ class MeasuredBefore:
 class Surroundings:
     """What a preview knows besides the plan.
 
-    Attributes:
-        images: the records of the image formats, by format; None before they are made.
+    `images`: the records of the image formats, by format; None before they are made.
     """
 
     system: System

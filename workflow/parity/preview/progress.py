@@ -29,8 +29,7 @@ MOST_BLOCKS_NAMED = 16
 class BlockState:
     """How far a block is.
 
-    Attributes:
-        failed, not_started: number of runs by reason.
+    `failed`, `not_started`: number of runs by reason.
     """
 
     block: str

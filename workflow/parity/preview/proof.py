@@ -147,15 +147,13 @@ def _passed(effects: Sequence[np.ndarray]) -> float:
 class Need:
     """One case and metric of a plan that has a margin.
 
-    Attributes:
-        planned: blocks that the plan holds of it.
-        noise, proof: None if nothing is known of it.
+    `noise`, `proof`: None if nothing is known of it.
     """
 
     case: str
     metric: str
     margin: float
-    planned: int
+    planned: int  # blocks that the plan holds of it
     noise: Noise | None
     proof: Proof | None
 

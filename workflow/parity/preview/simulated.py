@@ -211,12 +211,10 @@ _NO_ANALYSIS = Analysis(**{name: tables.frame(table, []) for name, table in tabl
 class Simulated(JudgingData):
     """One draw of some cases and metrics of a plan, as the rules of claims see data.
 
-    Attributes:
-        drawn: their numbers.
-        known: cells that were looked up in another draw, which differ in their numbers only.
+    `known`: cells that were looked up in another draw, which differ in their numbers only.
     """
 
-    drawn: Mapping[Key, Numbers]
+    drawn: Mapping[Key, Numbers]  # their numbers
     known: dict[tuple[str, ...], Cell]
 
     @cached_property

@@ -196,15 +196,13 @@ def counted(*datasets: Compared) -> list[Asked]:
 class Bound(NamedTuple):
     """What a runtime costs a program at most, in one kind of machine.
 
-    Attributes:
-        blocks: of the dataset that tells: the one with most of them, whatever it says.
-        bound: the largest upper 95 % bound of the program's ratios there, 0.01 for 1 %; infinite
-            where one is open.
+    `bound`: the largest upper 95 % bound of the program's ratios there, 0.01 for 1 %; infinite
+    where one is open.
     """
 
     program: str
     runtime: str
-    blocks: int
+    blocks: int  # of the dataset that tells: the one with most of them, whatever it says
     bound: float
 
 

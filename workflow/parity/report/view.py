@@ -37,13 +37,12 @@ class Origin:
 
     Attributes:
         systems: name and kind of each system that measured it, such as `machine (vm)`.
-        scale_labels: the kinds of these systems.
         noise_audit: what the harness itself costs there; None if nobody measured it.
     """
 
     facts: Provenance
     systems: tuple[str, ...]
-    scale_labels: tuple[str, ...]
+    scale_labels: tuple[str, ...]  # the kinds of these systems
     noise_audit: NoiseAudit | None
 
     @property

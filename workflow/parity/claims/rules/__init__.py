@@ -35,8 +35,6 @@ class Rule:
             A/A pair has to pass the same test.
         compares: whether it is about an arm beside another. If not, neither the A/A pair
             nor a differing binary stands in its way.
-        by_cell: whether what it finds in a cell depends on no other.
-        every_pair: whether it compares its arms with each other.
         for_looks: whether it decides at the levels of the look. If not, it leaves open what a
             study with several looks measured.
         needed: the fewest blocks that can show what its options ask for; None where no number
@@ -49,8 +47,8 @@ class Rule:
     one_sided: bool = False
     proves_sameness: bool = False
     compares: bool = True
-    by_cell: bool = False
-    every_pair: bool = False
+    by_cell: bool = False  # whether what it finds in a cell depends on no other
+    every_pair: bool = False  # whether it compares its arms with each other
     for_looks: bool = False
     needed: Callable[[Options], int] | None = None
 

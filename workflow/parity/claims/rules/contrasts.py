@@ -33,8 +33,7 @@ MIB = {"MiB": 1.0, "GiB": 1024.0, "B": 1 / 2**20}
 class Question(NamedTuple):
     """A contrast that a test is asked of.
 
-    Attributes:
-        effects: logs of ratios, or differences in `unit`; at least two, a row for each reference.
+    `effects`: logs of ratios, or differences in `unit`; at least two, a row for each reference.
     """
 
     cells: tuple[Cell, ...]

@@ -54,17 +54,12 @@ class Archive(Document, frozen=True):
     """What the page holds of one dataset.
 
     Attributes:
-        reference: the arm that all others are compared with.
-        note: what its kind of system means for what is said of it.
         cases: title, benchmark, its title and the levels (may be empty) of each case.
         quantities: by `<benchmark>/<metric>`: label, unit, the factor that turns a value in the
             `recorded` unit into one in it, and which is better: lower, higher or neither.
         natives: by `<case>/<metric>`, the reference and what else stands for it: what is compared
             with the reference is compared with each of them, within the block.
-        blocks: in the order of the plan, each with its number and its nodes.
         nodes: facts by node: those that never changed, others by block, fact and phase.
-        images: the digest chain from the base to each format, as recorded.
-        runs: rows of `FIELDS`.
     """
 
     name: str
@@ -72,17 +67,17 @@ class Archive(Document, frozen=True):
     systems: tuple[str, ...]
     measured: str
     commits: list[str]
-    reference: str
-    note: str
+    reference: str  # the arm that all others are compared with
+    note: str  # what its kind of system means for what is said of it
     arms: dict[str, str]
     cases: dict[str, dict[str, str]]
     quantities: dict[str, dict[str, Any]]
     natives: dict[str, tuple[str, ...]]
     comparisons: list[dict[str, Any]]
-    blocks: list[dict[str, Any]]
+    blocks: list[dict[str, Any]]  # in the order of the plan, each with its number and its nodes
     nodes: dict[str, dict[str, Any]]
-    images: list[dict[str, str]]
-    runs: list[list[Any]]
+    images: list[dict[str, str]]  # the digest chain from the base to each format, as recorded
+    runs: list[list[Any]]  # rows of `FIELDS`
 
 
 class Content(Document, frozen=True):

@@ -36,21 +36,17 @@ class Lines:
     """A panel of curves.
 
     Attributes:
-        table: `arm`, `x`, `y`, and `low` and `high` where a value has an interval.
         names: of the arms, for the key; empty without one.
-        shade: how dark the ground between low and high is; 0 for upright lines instead.
         ticks: places on the horizontal axis with their labels; few round ones if there are none.
-        marks: what else is drawn.
         texts: words: place (shares of the panel), text and colour.
         keyed: `left` or `right`, if the panel has a key of its own there, with `key` as its title.
-        is_inner: whether it has the labels of its row and column alone.
     """
 
     title: str
-    table: pd.DataFrame
+    table: pd.DataFrame  # `arm`, `x`, `y`, and `low` and `high` where a value has an interval
     looks: Mapping[str, Mapping[str, Any]]
     names: Mapping[str, str] = field(default_factory=dict)
-    shade: float = 0.0
+    shade: float = 0.0  # how dark the ground between low and high is; 0 for upright lines instead
     xlabel: str = ""
     ylabel: str = ""
     xscale: str = "linear"
@@ -60,11 +56,11 @@ class Lines:
     ticks: Mapping[float, str] = field(default_factory=dict)
     band: Sequence[float] = ()
     neutral: float | None = None
-    marks: Sequence[Mark] = ()
+    marks: Sequence[Mark] = ()  # what else is drawn
     texts: Sequence[tuple[float, float, str, str]] = ()
     keyed: str = ""
     key: str = ""
-    is_inner: bool = False
+    is_inner: bool = False  # whether it has the labels of its row and column alone
     rows: float = 7.0
 
     def draw(self, axes: Axes, is_first: bool, is_last: bool) -> Mapping[str, Artist]:

@@ -41,9 +41,8 @@ VARIABLES = ("PMIX_", "OMPI_MCA_ess", "OMPI_MCA_orte_", _BACKING, _INTERFACE, "P
 class Containers:
     """The containers of one attempt.
 
-    Attributes:
-        lines: by the container's name, the words that start its daemon, whose command is to
-            follow as one more word; empty for an arm without containers.
+    `lines`: by the container's name, the words that start its daemon, whose command is to follow as
+    one more word; empty for an arm without containers.
     """
 
     order: Order

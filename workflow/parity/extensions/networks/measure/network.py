@@ -198,8 +198,7 @@ _BURST_BYTES = 3100
 class Place:
     """Where a container is.
 
-    Attributes:
-        words: what stands in front of a command to be there; nothing on the host's network.
+    `words`: what stands in front of a command to be there; nothing on the host's network.
     """
 
     name: str  # unique on the node
@@ -212,14 +211,13 @@ class NetworkState:
     """A network and what became of it.
 
     Attributes:
-        hub: words in front of a command that is to reach all places.
         gate: after the body: whether every link was and stayed as asked; None on the host's.
         counters: after the body, summed over all places.
         facts: what was read back from inside of the first place.
     """
 
     places: tuple[Place, ...]
-    hub: tuple[str, ...] = ()
+    hub: tuple[str, ...] = ()  # words in front of a command that is to reach all places
     gate: Gate | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)

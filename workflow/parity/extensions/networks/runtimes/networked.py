@@ -23,12 +23,10 @@ from parity.runtimes.model import KERNEL, Arm, absent
 class Network(NamedTuple):
     """How containers reach each other.
 
-    Attributes:
-        kind: `veth` (pairs that a bridge joins) or `macvlan` (children of one interface).
-        offloads: whether segmentation and checksums are left to the interfaces, as by default.
+    `offloads`: whether segmentation and checksums are left to the interfaces, as by default.
     """
 
-    kind: str
+    kind: str  # `veth` (pairs that a bridge joins) or `macvlan` (children of one interface)
     offloads: bool = True
 
 

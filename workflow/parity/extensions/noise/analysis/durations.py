@@ -27,13 +27,11 @@ Key = tuple[str, int]
 class Window:
     """A stretch of a run.
 
-    Attributes:
-        duration: how long it is, ns.
-        starts, lengths: of the events that began in it, in order of time, ns since its begin.
+    `starts`, `lengths`: of the events that began in it, in order of time, ns since its begin.
     """
 
     key: Key
-    duration: int
+    duration: int  # how long it is, ns
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
@@ -98,13 +96,11 @@ _GROUPS = 4000
 class Quantiles:
     """The quantiles of an arm.
 
-    Attributes:
-        rows: what does not depend on another arm, by column; lengths in seconds.
-        replicates: of the lengths in ns, shape (replicates, shares).
+    `rows`: what does not depend on another arm, by column; lengths in seconds.
     """
 
     rows: tuple[dict[str, Any], ...]
-    replicates: NDArray[np.float64]
+    replicates: NDArray[np.float64]  # of the lengths in ns, shape (replicates, shares)
 
     def beside(self, reference: "Quantiles | None", windows: int) -> list[dict[str, Any]]:
         """The rows with their ratios to the same quantiles of a reference; None is itself."""

@@ -29,14 +29,12 @@ SHOWN = schema.tables_beside(str(Path(__file__).parents[1] / "report/tables.py")
 class _Recorded:
     """What a dataset holds of one case: its runs by arm and block, and where their events are.
 
-    Attributes:
-        facts: by arm and block, the numbers of the run by metric.
-        runs: the id of each.
+    `facts`: by arm and block, the numbers of the run by metric.
     """
 
     case: str
     facts: Mapping[tuple[str, str], Mapping[str, float]]
-    runs: Mapping[tuple[str, str], str]
+    runs: Mapping[tuple[str, str], str]  # the id of each
     folder: Path
 
     def blocks(self, arm: str) -> list[str]:

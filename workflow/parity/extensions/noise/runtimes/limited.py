@@ -44,9 +44,8 @@ _GRAMMAR = re.compile(
 class Limited(Derived):
     """An arm under a limit, and where it and its neighbour run.
 
-    Attributes:
-        neighbour: the arm in which a busy loop runs beside every program, as part of what is
-            measured; None for none.
+    `neighbour`: the arm in which a busy loop runs beside every program, as part of what is
+    measured; None for none.
     """
 
     limit: CpuLimit = NO_LIMIT

@@ -41,7 +41,6 @@ class Reading:
     """The counters at one moment.
 
     Attributes:
-        seconds: the monotonic clock.
         processes: user and system seconds of each process, by its part in the run, number and
             birth, with those of its children that ended.
         counts: all others by their names in the evidence: `disk_<read or written>_<requests or
@@ -49,7 +48,7 @@ class Reading:
             `waited_<what>_<some or full>_us` of pressure-stall information.
     """
 
-    seconds: float
+    seconds: float  # the monotonic clock
     processes: Mapping[tuple[str, int, float], float]
     counts: Mapping[str, int]
 
