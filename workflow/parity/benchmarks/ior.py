@@ -39,19 +39,14 @@ class Ior(Benchmark):
         """IOR with its summary in a file of its own."""
         block, transfer = parameters["block_mib"] * _MIB, parameters["transfer_kib"] * _KIB
         if block % transfer:
-            raise UserError(
-                f"transfers of {parameters['transfer_kib']} KiB do not fill a block of "
-                f"{parameters['block_mib']} MiB",
-                where="ior: transfer_kib",
-                allowed="a divisor of the block",
-            )
+            fill = f"fill a block of {parameters['block_mib']} MiB"
+            problem = f"transfers of {parameters['transfer_kib']} KiB do not {fill}"
+            raise UserError(problem, where="ior: transfer_kib", allowed="a divisor of the block")
         folder = parameters["folder"]
         if parameters["nodes"] > 1 and not folder:
-            raise UserError(
-                "each node's working folder is its own, so ranks cannot read each other's files",
-                where="ior: folder",
-                allowed="a folder that all nodes and arms share",
-            )
+            problem = "each node's working folder is its own, so ranks cannot read each other's"
+            allowed = "a folder that all nodes and arms share"
+            raise UserError(f"{problem} files", where="ior: folder", allowed=allowed)
         argv = (
             *(*self.binaries, "-a", "POSIX", "-w", "-r", "-e", "-C", "-W"),
             *(("-F",) if parameters["file"] == "own" else ()),

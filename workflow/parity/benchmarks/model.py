@@ -81,14 +81,10 @@ class NodeFacts:
 
         Raises UserError: there are fewer; threads on one CPU would measure the scheduler.
         """
-        if count > len(self.cpus):
-            raise UserError(
-                f"{count} logical CPUs are asked for, and {len(self.cpus)} may be used on this "
-                "node",
-                where=where,
-                allowed=f"1 to {len(self.cpus)}",
-                action="lower it in the study, or run on a node with more CPUs",
-            )
+        if count > (most := len(self.cpus)):
+            problem = f"{count} logical CPUs are asked for, and {most} may be used on this node"
+            action = "lower it in the study, or run on a node with more CPUs"
+            raise UserError(problem, where=where, allowed=f"1 to {most}", action=action)
         return self.cpus[:count]
 
 
@@ -277,8 +273,7 @@ class Benchmark(ABC):
             return programs.built_by_spack(self.binaries, self.spack_packages)
         compiled = [programs.compiled_path(source) for source in self.sources]
         others = [path for path in self.binaries if path not in compiled]
-        presence = programs.installed(others, self.packages)
-        return programs.all_compiled(compiled) if compiled and presence.available else presence
+        return programs.installed(others, self.packages, compiled)
 
     def size(self, command: Sequence[str]) -> str:
         """How large a work it chose by the node, as a command line tells it; empty if it did not.

@@ -59,13 +59,11 @@ def compiled(pattern: str, groups: int, where: str) -> Any:
     try:
         expression = re2.compile(pattern, options)
     except re2.error as error:
-        problem = error.args[0].decode() if isinstance(error.args[0], bytes) else error
-        raise UserError(
-            f"{pattern!r} is no regular expression: {problem}",
-            where=where,
-            allowed="one of RE2's, without look-around and back-reference; in single quotes YAML"
-            " takes a backslash as it is",
-        ) from None
+        why = error.args[0].decode() if isinstance(error.args[0], bytes) else error
+        problem = f"{pattern!r} is no regular expression: {why}"
+        allowed = "one of RE2's, without look-around and back-reference; in single quotes YAML"
+        allowed = f"{allowed} takes a backslash as it is"
+        raise UserError(problem, where=where, allowed=allowed) from None
     if expression.groups != groups:
         allowed = f"{groups}: the number in parentheses, (?:…) around anything else"
         problem = f"{pattern!r} has {expression.groups} groups"

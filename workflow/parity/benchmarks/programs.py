@@ -44,30 +44,21 @@ def source_paths(sources: Sequence[str]) -> list[Path]:
     return [SCRIPT, HEADER, *(SCRIPT.with_name(name) for name in sources)] if sources else []
 
 
-def all_compiled(binaries: Sequence[str]) -> Availability:
-    """Whether all `binaries` are there, compiled from sources."""
-    remedy = "`snakemake --force compile` with a study of it"
-    return _absent("compiled", binaries, os.X_OK, remedy) or Availability(
-        True, version="compiled from its source"
-    )
+def installed(
+    binaries: Sequence[str], packages: Sequence[str], compiled: Sequence[str] = ()
+) -> Availability:
+    """Whether all `binaries` can be run here, and those that are `compiled` from our sources.
 
-
-def installed(binaries: Sequence[str], packages: Sequence[str]) -> Availability:
-    """Whether all `binaries` can be run here, and the version of the first of `packages`.
-
-    Where there is no dpkg it is empty, which is no reason not to run.
+    The version is that of the first of `packages`. Where there is no dpkg it is empty, which is no
+    reason not to run.
     """
-    remedy = f"apt-get install {' '.join(packages)}"
-    return _absent("installed", binaries, os.X_OK, remedy) or Availability(
-        True, version=package_version(packages[0]) if packages else ""
-    )
-
-
-def _absent(how: str, paths: Sequence[str], mode: int, remedy: str) -> Availability | None:
-    missing = [path for path in paths if not os.access(path, mode)]
-    if not missing:
-        return None
-    return Availability(False, reason=f"not {how}: {', '.join(missing)}", remedy=remedy)
+    ways = {"installed": (binaries, f"apt-get install {' '.join(packages)}")}
+    ways["compiled"] = (compiled, "`snakemake --force compile` with a study of it")
+    for how, (paths, remedy) in ways.items():
+        if missing := [path for path in paths if not os.access(path, os.X_OK)]:
+            return Availability(False, reason=f"not {how}: {', '.join(missing)}", remedy=remedy)
+    version = package_version(packages[0]) if packages else ""
+    return Availability(True, version="compiled from its source" if compiled else version)
 
 
 def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str]]:
@@ -141,11 +132,6 @@ class SpackPackage:
 def program_path(folder: str, name: str, toolchain: str = TOOLCHAIN) -> str:
     """The absolute path of a program of the build that has that folder in the view."""
     return f"{view_of(toolchain)}/{folder}/bin/{name}"
-
-
-def library_path(folder: str, name: str, toolchain: str = TOOLCHAIN) -> str:
-    """The absolute path of a library that is preloaded."""
-    return f"{view_of(toolchain)}/{folder}/lib/{name}"
 
 
 def in_toolchain(benchmark: "Benchmark", provider: str) -> "Benchmark":

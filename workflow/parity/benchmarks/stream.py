@@ -83,12 +83,10 @@ class Stream(Benchmark):
         threads, elements = parameters["threads"], parameters["elements"] or elements_for(node)
         needed, allowed = ARRAYS * ELEMENT_BYTES * elements, MEMORY_FRACTION * node.memory
         if needed > allowed:
-            raise UserError(
-                f"STREAM needs {needed / 2**30:.1f} GiB, and this node has "
-                f"{node.memory / 2**30:.1f} GiB",
-                where="stream: elements",
-                action="give fewer elements in the study: a variant of STREAM",
-            )
+            has = f"this node has {node.memory / 2**30:.1f} GiB"
+            problem = f"STREAM needs {needed / 2**30:.1f} GiB, and {has}"
+            action = "give fewer elements in the study: a variant of STREAM"
+            raise UserError(problem, where="stream: elements", action=action)
         return Program(
             argv=(build_path(elements, self.toolchain),),
             cpus=node.first_cpus(threads, "stream: threads"),

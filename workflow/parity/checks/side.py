@@ -44,23 +44,16 @@ exec "$@"
 # Ends with what `is_whole` looks for.
 _SCRIPT = _VARIABLES + Path(__file__).with_suffix(".sh").read_text(encoding="utf-8")
 
-_STATUS = {
-    "THP_enabled": "huge pages of the process",
-    "Seccomp": "seccomp",
-    "Seccomp_filters": "seccomp filters",
-    "NoNewPrivs": "no new privileges",
-    "CapEff": "effective capabilities",
-    "Speculation_Store_Bypass": "speculative store bypass",
-    "SpeculationIndirectBranch": "speculative indirect branches",
-    "Mems_allowed_list": "memory nodes",
-}
-_SPELT = {
-    "huge pages of the process": {"0": "off", "1": "allowed"},
-    "seccomp": {"0": "off", "1": "strict", "2": "filter"},
-    "no new privileges": {"0": "no", "1": "yes"},
-}
-# Files in which a level without a limit says so, or gives a number beyond any memory.
-_LIMITS = ("memory.limit_in_bytes", "memory.high", "memory.max", "cpu.max", "pids.max")
+
+class _Words(Document, frozen=True):
+    """The words of side.yaml, which says what each is."""
+
+    status: dict[str, str]
+    spelt: dict[str, dict[str, str]]
+    limits: tuple[str, ...]
+
+
+_WORDS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=_Words)
 _NO_LIMIT = 2**60
 
 
@@ -110,7 +103,7 @@ def parse_interface(
         "glibc": first("glibc"),
         "transparent huge pages": selected(first("huge-pages-enabled")),
         "huge page defragmentation": selected(first("huge-pages-defrag")),
-        **{name: status.get(key, "") for key, name in _STATUS.items()},
+        **{name: status.get(key, "") for key, name in _WORDS.status.items()},
         "/dev/shm": _shared_memory(first("shm")),
         "root file system": filesystem,
         "root options": options,
@@ -122,7 +115,7 @@ def parse_interface(
         **dict(_limit(line) for line in said.get("limit", ())[1:]),
         **_control_group(said.get("cgroup", ())),
     }
-    return {name: _SPELT.get(name, {}).get(value, value) for name, value in facts.items()}
+    return {name: _WORDS.spelt.get(name, {}).get(value, value) for name, value in facts.items()}
 
 
 def _pair(line: str, separator: str) -> tuple[str, str]:
@@ -171,10 +164,11 @@ def _control_group(lines: Iterable[str]) -> dict[str, str]:
     for line in lines:
         file, value = _pair(line, " ")
         known = found.get(file)
-        if known is None or (file in _LIMITS and _is_open(known) and not _is_open(value)):
+        limits = file in _WORDS.limits
+        if known is None or (limits and _is_open(known) and not _is_open(value)):
             found[file] = value
     return {
-        f"cgroup {file}": "no limit" if file in _LIMITS and _is_open(value) else value
+        f"cgroup {file}": "no limit" if file in _WORDS.limits and _is_open(value) else value
         for file, value in sorted(found.items())
     }
 
@@ -246,14 +240,10 @@ def _ask(
     arm = every_arm()[name]
     state, wanted, binaries = arm_state(arm, images), benchmarks_of(plan, name), binaries_of(plan)
     side = Side(
-        arm=name,
-        title=arm.title,
-        link_set=arm.link_set,
-        benchmarks=wanted,
-        is_outside=arm.image_format is None,
-        version=state.version,
+        arm=name, title=arm.title, link_set=arm.link_set, benchmarks=wanted,
+        is_outside=arm.image_format is None, version=state.version,
         image_digest=state.image_digest,
-    )
+    )  # fmt: skip
     try:
         if state.reason:
             raise AuditError(state.detail or state.reason)

@@ -72,8 +72,11 @@ def check_node(folder: Path) -> None:
 
 def clean_up(arm: str, name: str, ranks: int, state: Path) -> None:
     """End what a program with ranks left on this node after a failed run."""
-    from parity.measure.inner_command import clean_node
+    from parity.measure import inner_command, places
     from parity.runtimes import every_arm
     from parity.runtimes.model import SCRATCH, Launch
 
-    clean_node(every_arm()[arm], Launch(name, None, SCRATCH, state), ranks)
+    inner_command.clean_up(every_arm()[arm], Launch(name, None, SCRATCH, state), ranks)
+    # Also processes and networks that are nobody's.
+    places.end_processes_in(places.WORK)
+    inner_command.sweep()

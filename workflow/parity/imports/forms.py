@@ -47,12 +47,9 @@ def _looks_like(file: Path, known: Mapping[str, Converter]) -> Converter:
     for converter in known.values():
         if converter.takes(text):
             return converter
-    like = next((name for name, pattern in _LOOKS_LIKE.items() if pattern.search(text)), "")
-    raise UserError(
-        f"these look like {like}, which are not read here"
-        if like
-        else "the form of these results is not known",
-        where=str(file),
-        action="choose one by --form, or give the numbers as a table (CSV)",
-        allowed=", ".join(f"{name} ({each.title})" for name, each in known.items()),
-    )
+    like = next((name for name, line in _LOOKS_LIKE.items() if re.search(line, text)), "")
+    problem = f"these look like {like}, which are not read here"
+    problem = problem if like else "the form of these results is not known"
+    action = "choose one by --form, or give the numbers as a table (CSV)"
+    allowed = ", ".join(f"{name} ({each.title})" for name, each in known.items())
+    raise UserError(problem, where=str(file), action=action, allowed=allowed)

@@ -87,13 +87,9 @@ class Options:
     def arm_in(self, parameters: Mapping[str, Any], run: str, where: str) -> str:
         """The arm of a run by its parameters or variables; raises UserError if they lack it."""
         if self.arm not in parameters:
-            raise UserError(
-                f"{run} has no {self.arm}",
-                where=where,
-                allowed=", ".join(parameters)
-                or "a parameter or variable whose values are the arms",
-                action="name it by --arm",
-            )
+            problem, action = f"{run} has no {self.arm}", "name it by --arm"
+            allowed = ", ".join(parameters) or "a parameter or variable whose values are the arms"
+            raise UserError(problem, where=where, allowed=allowed, action=action)
         return str(parameters[self.arm])
 
 
@@ -181,27 +177,21 @@ def checked(rows: Sequence[Row], may_lack: bool = False) -> list[Row]:
         of_case = models.setdefault(row.case, {})
         model = of_case.setdefault(row.metric, row) if row.metric else row
         if (model.unit, model.better) != (row.unit, row.better):
-            raise UserError(
-                f"{row.metric} of {row.case} is in {row.unit}, {row.better} is better; before,"
-                f" it was in {model.unit}, {model.better} is better",
-                where=row.where,
-            )
+            problem = f"{row.metric} of {row.case} is in {row.unit}, {row.better} is better; before"
+            problem = f"{problem}, it was in {model.unit}, {model.better} is better"
+            raise UserError(problem, where=row.where)
         row = row._replace(repetition=0 if row.block else repetitions[row[:4]])
         repetitions[row[:4]] += 1
         other = runs.setdefault(row.run, {}).setdefault(row.metric, row)
         if other is not row:
-            raise UserError(
-                f"{row.metric or 'a lost run'} of {row.case} in {row.arm} comes twice in block "
-                f"{row.block}",
-                where=f"{other.where} and {row.where}",
-                action="give each repetition a block of its own, or leave the blocks away",
-            )
+            problem = f"{row.metric or 'a lost run'} of {row.case} in {row.arm} comes twice"
+            where, problem = f"{other.where} and {row.where}", f"{problem} in block {row.block}"
+            action = "give each repetition a block of its own, or leave the blocks away"
+            raise UserError(problem, where=where, action=action)
     arms = dict.fromkeys(row.arm for row in rows)
     if len(arms) < 2:
-        raise UserError(
-            f"there is nothing to compare: {'no row' if not arms else f'one arm, {min(arms)}'}",
-            allowed="at least two arms",
-        )
+        there = f"one arm, {min(arms)}" if arms else "no row"
+        raise UserError(f"there is nothing to compare: {there}", allowed="at least two arms")
     if empty := min((case for case, metrics in models.items() if not metrics), default=""):
         where = next(row.where for row in rows if row.case == empty)
         raise UserError(f"no run of {empty} left a number", where=where)
@@ -223,11 +213,9 @@ def _whole(
     valid = bool(numbers) and all(row.valid for row in run.values())
     lacking = [metric for metric in models[one.case] if metric not in run]
     if lacking and valid and not may_lack:
-        raise UserError(
-            f"{one.case} in {one.arm}, block {one.block or 'none'}, lacks {', '.join(lacking)}",
-            where=one.where,
-            action="give every run of a case the same metrics; mark a lost run as not valid",
-        )
+        problem = f"{one.case} in {one.arm}, block {one.block or 'none'}, lacks"
+        action = "give every run of a case the same metrics; mark a lost run as not valid"
+        raise UserError(f"{problem} {', '.join(lacking)}", where=one.where, action=action)
     return [
         run.get(metric, one._replace(metric=metric, value=None))._replace(
             unit=model.unit, better=model.better, valid=valid

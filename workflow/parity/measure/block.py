@@ -201,18 +201,14 @@ class BlockRun:
                 else:
                     records = [make_attempt(order, attempts[0])]
             except AllocationLost as error:
-                raise UserError(
-                    f"the allocation is no longer whole: {error}",
-                    where=f"run {order.run}, on {', '.join(order.hosts)}",
-                    action="start Snakemake again: it goes on with this block where it was",
-                ) from None
+                where = f"run {order.run}, on {', '.join(order.hosts)}"
+                action = "start Snakemake again: it goes on with this block where it was"
+                problem = f"the allocation is no longer whole: {error}"
+                raise UserError(problem, where=where, action=action) from None
             except ArmLost as error:
-                raise UserError(
-                    f"{arms} worked when this block began, and does not any more",
-                    where=str(error),
-                    action="put its image back, or mend the runtime, and start Snakemake again:"
-                    " nothing is lost, and it goes on with this block",
-                ) from None
+                problem = f"{arms} worked when this block began, and does not any more"
+                action = f"put its image back, or mend the runtime, and {places.GO_ON}"
+                raise UserError(problem, where=str(error), action=action) from None
             ends = ("", *progress.OF_THE_BLOCK, progress.LIMIT_REFUSED)
             if all(record.reason in ends for record in records):
                 return

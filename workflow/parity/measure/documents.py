@@ -270,9 +270,8 @@ class BlockRecord(Document, frozen=True, kw_only=True, rename={"name": "block"})
 
     def session(self, number: int) -> SessionRecord:
         """The session of that number; KeyError if the block had none."""
-        for session in self.sessions:
-            if session.number == number:
-                return session
+        if found := [session for session in self.sessions if session.number == number]:
+            return found[0]
         raise KeyError(f"block {self.name} has no session {number}")
 
 
@@ -401,10 +400,7 @@ def read_sessions(block: Path) -> tuple[SessionRecord, ...]:
 
 
 def refuse_another_system(block: Path, sessions: Iterable[SessionRecord], system: str) -> None:
-    """Refuse a block in a folder that has sessions of another system; its name would not tell.
-
-    Raises UserError: it has.
-    """
+    """Refuse (UserError) a block that has sessions of another system; its name would not tell."""
     if others := {session.start.system for session in sessions} - {system}:
         problem = f"the block was measured on {', '.join(sorted(others))}, not on {system}"
         action = "use a clone for each system, or move results/ away"

@@ -13,7 +13,7 @@ from pathlib import Path
 import parity.measure
 from parity.benchmarks.model import Program
 from parity.core.package import extensions_with
-from parity.measure.places import WORK, end_processes_in, tool
+from parity.measure.places import WORK, tool
 from parity.plan.system import MpiLauncher
 from parity.runtimes.model import MARKER, Arm, Launch
 
@@ -24,21 +24,14 @@ VARIABLES = "@variables@"
 # Words of the command come as arguments and are never read as part of the script; names of
 # variables come from the system's file, where only capitals, digits and _ are allowed.
 EVIDENCE = "parity-evidence "
-FILL_IN = (
-    Path(__file__)
-    .with_name("fill_in.sh")
-    .read_text(encoding="utf-8")
-    .replace("@evidence@", EVIDENCE.strip())
-)
+FILL_IN = Path(__file__).with_name("fill_in.sh").read_text(encoding="utf-8")
+FILL_IN = FILL_IN.replace("@evidence@", EVIDENCE.strip())
 
 
 def launched(launcher: MpiLauncher, program: Program, command: Sequence[str]) -> list[str]:
     """The command line that starts `command`, an arm's, once for each rank of `program`."""
-    counts = {
-        "nodes": program.nodes,
-        "ranks": program.ranks,
-        "ranks_per_node": program.ranks // program.nodes,
-    }
+    counts = {"nodes": program.nodes, "ranks": program.ranks}
+    counts["ranks_per_node"] = program.ranks // program.nodes
     return [
         *(word.format(**counts) for word in launcher.command),
         *("/bin/sh", "-c", FILL_IN, "fill-in"),
@@ -61,9 +54,8 @@ _OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")
 # Runs inside the arm just before the program takes its place (`exec`), so the evidence
 # comes from the very process that is measured. One `stat` and two `awk`: about 3 ms.
 # Its name ($0) is how its lines begin.
-WITNESS = (
-    Path(__file__).with_name("witness.sh").read_text(encoding="utf-8").replace("@marker@", MARKER)
-)
+WITNESS = Path(__file__).with_name("witness.sh").read_text(encoding="utf-8")
+WITNESS = WITNESS.replace("@marker@", MARKER)
 
 
 def program_environment(program: Program) -> dict[str, str]:
@@ -163,18 +155,13 @@ def _said(stderr: str) -> list[str]:
 
 
 # What the kernel calls it, and what a record does.
-_NAMES = {
-    "Cpus_allowed_list:": "cpus_allowed",
-    "Seccomp:": "seccomp",
-    "NoNewPrivs:": "no_new_privs",
-}
+_NAMES = {"Cpus_allowed_list:": "cpus_allowed", "Seccomp:": "seccomp"}
+_NAMES |= {"NoNewPrivs:": "no_new_privs"}
 
 
 def _facts(lines: Iterable[str]) -> dict[str, str]:
-    told = (line.partition("=") for line in lines if "=" in line)
-    return {
-        _NAMES.get(key, key).replace("/proc/self/ns/", ""): value.strip() for key, _, value in told
-    }
+    told = (line.replace("/proc/self/ns/", "").partition("=") for line in lines if "=" in line)
+    return {_NAMES.get(key, key): value.strip() for key, _, value in told}
 
 
 def cpu_list(text: str) -> tuple[int, ...]:
@@ -204,10 +191,3 @@ def sweep() -> None:
     """End what runners that died left of their companions on this node."""
     for end in extensions_with(parity.measure, "SWEEP"):
         end()
-
-
-def clean_node(arm: Arm, launch: Launch, ranks: int) -> None:
-    """Clean up on a node that is measured: also processes and networks that are nobody's."""
-    clean_up(arm, launch, ranks)
-    end_processes_in(WORK)
-    sweep()

@@ -63,12 +63,7 @@ def busy_now() -> float:
 
 
 class Idleness(NamedTuple):
-    """How busy others keep the node.
-
-    Attributes:
-        busy_fraction: share of all CPU time, 0 to 1.
-        taken_by: the program that takes most, in words; empty on an idle node.
-    """
+    """Others' share of all CPU time, and which program takes most, empty on an idle node."""
 
     busy_fraction: float
     taken_by: str
@@ -80,15 +75,14 @@ def wait_until_idle(limit: float, patience_seconds: float) -> Idleness:
     Says once for what it waits. What it returns is of the last window, whether or not that is
     within the limit.
     """
-    deadline, waits = time.monotonic() + patience_seconds, False
+    deadline, said = time.monotonic() + patience_seconds, ""
     while (busy := busy_now()) > limit:
         taken_by = busiest()
         if time.monotonic() >= deadline:
             return Idleness(busy, taken_by)
-        if not waits:
-            said = f"waiting {patience_seconds:g} s at most for an idle node"
-            print(f"{said}: {taken_by}", flush=True)
-            waits = True
+        if not said:
+            said = f"waiting {patience_seconds:g} s at most for an idle node: {taken_by}"
+            print(said, flush=True)
     return Idleness(busy, "")
 
 

@@ -46,7 +46,7 @@ DIGITS = 2
 
 
 class Amount(NamedTuple):
-    """So many units of work, and the shortest time that their timed section and a run took."""
+    """Units of work, and the shortest times that their timed section and a run took."""
 
     value: int
     seconds: float
@@ -142,14 +142,13 @@ def cases_to_pilot(study: Study, document: Mapping[str, Any]) -> list[Case]:
 
     `document`: the content of the study's file.
     """
+    of_scale = document["scales"][study.scale].get("parameters", {})
 
     def is_piloted(case: Case) -> bool:
-        sized_by, of_scale = case.definition.sized_by, document["scales"][study.scale]
-        given = (
-            document["benchmarks"][case.benchmark].get("parameters", {}),
-            of_scale.get("parameters", {}).get(case.benchmark, {}),
-        )
-        return bool(sized_by) and not case.is_placed and not any(sized_by in each for each in given)
+        sized_by = case.definition.sized_by
+        given = {**document["benchmarks"][case.benchmark].get("parameters", {})}
+        given |= of_scale.get(case.benchmark, {})
+        return bool(sized_by) and not case.is_placed and sized_by not in given
 
     return [case for case in study.cases if is_piloted(case)]
 

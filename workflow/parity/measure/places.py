@@ -39,6 +39,8 @@ _BEGINNING_BYTES = 4096
 LONGEST_END_SECONDS = 10
 LEAST_FREE_BYTES = 1 << 20
 _WORKING = "the working folder of measured programs"
+# What to do when what stopped a block is mended.
+GO_ON = "start Snakemake again: nothing is lost, and it goes on with this block"
 
 
 def attempts(run_folder: Path) -> list[Path]:

@@ -110,12 +110,9 @@ def count(run: str, reason: str, was_started: bool, folder: Path) -> None:
     """Add one run of the block that was begun; `reason` is empty if it ended well."""
     before, now = PROGRESS.read_in(folder), places.now()
     seconds = before.seconds_before + _seconds_between(before.session_started, now)
-    counted = replace(before, updated=now, seconds=round(seconds, 3))
-    if was_started:
-        counted = replace(counted, runs_ended=before.runs_ended | {run: reason})
-    else:
-        counted = replace(counted, runs_not_started=before.runs_not_started | {run: reason})
-    PROGRESS.write_in(folder, counted)
+    kind = "runs_ended" if was_started else "runs_not_started"
+    counted = {kind: getattr(before, kind) | {run: reason}}
+    PROGRESS.write_in(folder, replace(before, updated=now, seconds=round(seconds, 3), **counted))
 
 
 def show(line: str) -> None:
@@ -182,11 +179,7 @@ def _of_finished(block: Block, folder: Path) -> BlockProgress | None:
         updated=spans[-1][1],
         seconds=sum(each),
         seconds_before=sum(each[:-1]),
-        runs_ended={
-            run: last_reason(made)
-            for run, made in attempts.items()
-            if made and run not in not_started
-        },
+        runs_ended={r: last_reason(a) for r, a in attempts.items() if a and r not in not_started},
         runs_not_started=not_started,
     )
 

@@ -37,7 +37,7 @@ from parity.measure.documents import (
 from parity.measure.inner_command import on_each_node
 from parity.measure.node import busy_now, facts, node_name
 from parity.measure.node_check import BROKEN, check_node
-from parity.measure.places import binaries_of, now, tools_for
+from parity.measure.places import GO_ON, binaries_of, now, tools_for
 from parity.plan.plan import Case, Plan
 from parity.plan.system import BATCH_SYSTEMS, System
 from parity.runtimes import every_arm
@@ -113,11 +113,6 @@ class Session:
         """The tools around each program, as `tools_for` names them."""
         return tools_for(self.question.images) if self.question else ""
 
-    def has_asked(self, question: Question, allocation: Allocation) -> bool:
-        """Whether it asked the same of the same nodes; what is said of their job may change."""
-        there = (self.allocation.job, self.allocation.hosts)
-        return self.question == question and there == (allocation.job, allocation.hosts)
-
 
 def begin_session(
     plan: Plan,
@@ -149,7 +144,10 @@ def begin_session(
         max_busy_fraction=(most_busy := 1.0 if plan.is_paired else system.max_busy_fraction),
         settle_seconds=system.settle_seconds,
     )
-    known = checked if checked and checked.has_asked(question, allocation) else None
+    here = (allocation.job, allocation.hosts)
+    # What is said of a job may change.
+    is_known = checked and (checked.allocation.job, checked.allocation.hosts) == here
+    known = checked if is_known and checked and checked.question == question else None
     # Before the nodes are asked whether they are idle, because it takes programs of our own.
     presences = known.benchmarks if known else _presences(plan)
     program = as_document(identity(), ProgramIdentity, "the state of this program")
@@ -158,11 +156,9 @@ def begin_session(
     models = {node.node_name: node.facts["cpu_model"] for node in nodes}
     if len(set(models.values())) > 1:
         # Ranks of one program would wait for the slower ones.
-        raise UserError(
-            "the processors of this allocation differ",
-            where="; ".join(f"{name}: {model or 'not told'}" for name, model in models.items()),
-            action="ask for nodes of one kind in the profile, as with Slurm's `constraint`",
-        )
+        where = "; ".join(f"{name}: {model or 'not told'}" for name, model in models.items())
+        action = "ask for nodes of one kind in the profile, as with Slurm's `constraint`"
+        raise UserError("the processors of this allocation differ", where=where, action=action)
     busiest = max(answers, key=lambda answer: answer.state.busy_fraction)
     idle = gates.idle_gate(busiest.state.busy_fraction, most_busy)
     idle = replace(idle, detail=_at(busiest.state.node_name, idle.detail, nodes))
@@ -204,9 +200,8 @@ def begin_session(
         raise UserError(
             f"the node is busy: {idle.detail}, after {system.settle_seconds:g} s of waiting",
             where=f"{busiest.state.node_name}: {busiest.taken_by}",
-            action="end that, or wait, and start Snakemake again: nothing is lost, and it goes on"
-            " with this block; quiet_node.settle_seconds of the system's file waits longer, and"
-            " quiet_node.max_busy_fraction allows more",
+            action=f"end that, or wait, and {GO_ON}; quiet_node.settle_seconds of the system's"
+            " file waits longer, and quiet_node.max_busy_fraction allows more",
         )
     return session
 
@@ -223,22 +218,16 @@ def begun(plan: Plan, folder: Path) -> dict[Path, tuple[SessionRecord, ...]]:
 
 def _refuse_unusable(states: Mapping[str, ArmState], before: Sequence[SessionRecord]) -> None:
     if broken := {name: s.gate.detail for name, s in states.items() if not s.gate.passed}:
-        raise UserError(
-            f"the image of {', '.join(broken)} is not the one that was made",
-            where="; ".join(dict.fromkeys(broken.values())),
-            action="snakemake images --forcerun convert_image, and start Snakemake again: nothing"
-            " is lost, and it goes on with this block",
-        )
+        problem = f"the image of {', '.join(broken)} is not the one that was made"
+        action = f"snakemake images --forcerun convert_image, and {GO_ON}"
+        raise UserError(problem, where="; ".join(dict.fromkeys(broken.values())), action=action)
     arms = [arm for session in before for arm in session.start.arms.items()]
     worked = {name for name, state in arms if not any(state.obstacle)}
     lost = {name: s.detail for name, s in states.items() if name in worked and s.reason == BROKEN}
     if lost:
-        raise UserError(
-            f"{', '.join(lost)} worked in this campaign, and does not any more",
-            where="; ".join(dict.fromkeys(lost.values())),
-            action="mend that, and start Snakemake again: nothing is lost, and it goes on with"
-            " this block",
-        )
+        problem = f"{', '.join(lost)} worked in this campaign, and does not any more"
+        where = "; ".join(dict.fromkeys(lost.values()))
+        raise UserError(problem, where=where, action=f"mend that, and {GO_ON}")
 
 
 def _presences(plan: Plan) -> dict[str, Availability]:
@@ -278,12 +267,9 @@ def _answers(
         output_of(on_each_node(system.launcher, asked.nodes, command))
         paths = {host: shared / NODE_ANSWER.format(host) for host in allocation.hosts}
         if missing := [host for host, path in paths.items() if not path.exists()]:
-            raise UserError(
-                f"these nodes left no answer: {', '.join(missing)}",
-                where=str(shared),
-                action="see that every node has this folder, and its batch system's name for"
-                " itself",
-            )
+            problem = f"these nodes left no answer: {', '.join(missing)}"
+            action = "see that every node has this folder, and its batch system's name for itself"
+            raise UserError(problem, where=str(shared), action=action)
         answers = [ANSWER.read(path) for path in paths.values()]
     if known:
         # With what was found of those arms that the nodes were not asked for.

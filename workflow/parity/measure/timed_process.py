@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import IO, NamedTuple
 
 import psutil
@@ -54,12 +53,13 @@ def launch_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {"USER": str(os.getuid()), "HOME": "/"} | kept | {"LC_ALL": "C"}
 
 
+def _over(*_: object) -> None:
+    raise _TimeIsOver
+
+
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    def over(_signal: int, _frame: FrameType | None) -> None:
-        raise _TimeIsOver
-
-    before = signal.signal(signal.SIGALRM, over)
+    before = signal.signal(signal.SIGALRM, _over)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
@@ -216,7 +216,13 @@ def end_orphans(spared: Collection[str] = ()) -> tuple[Orphan, ...]:
 
 def _left_after(seconds: float, spared: Collection[str]) -> list[psutil.Process]:
     deadline = time.monotonic() + seconds
-    while _any_runs():
+    while True:
+        try:
+            # Those that ended are forgotten.
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                continue
+        except ChildProcessError:
+            return []
         left = []
         for process in psutil.Process().children(recursive=True):
             with suppress(psutil.NoSuchProcess):
@@ -224,14 +230,3 @@ def _left_after(seconds: float, spared: Collection[str]) -> list[psutil.Process]
         if not left or time.monotonic() >= deadline:
             return left
         time.sleep(0.01)
-    return []
-
-
-def _any_runs() -> bool:
-    # Those that ended are forgotten.
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            continue
-    except ChildProcessError:
-        return False
-    return True

@@ -308,10 +308,9 @@ def build_image(base: ImageRecord, context: Context, destination: Path, log: Pat
         output_of(["skopeo", "copy", image_there, f"oci:{part}:{TAG}"], log=log)
         lowest = image_configuration(part)["rootfs"]["diff_ids"][0]
         if base.tool != REGISTRY and lowest != base.digest:
-            raise UserError(
-                f"the image was not built on its base: lowest layer {lowest}, base {base.digest}",
-                action="snakemake images --forcerun bootstrap_base",
-            )
+            problem = "the image was not built on its base: lowest layer"
+            problem = f"{problem} {lowest}, base {base.digest}"
+            raise UserError(problem, action="snakemake images --forcerun bootstrap_base")
 
     empty = replace(empty, recipe=recipe)
     return made(
@@ -321,12 +320,9 @@ def build_image(base: ImageRecord, context: Context, destination: Path, log: Pat
 
 def _of(parent: ImageRecord, image_format: str, reason: str = "") -> ImageRecord:
     return ImageRecord(
-        image_format,
-        parent=parent.format,
-        parent_digest=parent.digest,
-        recipe=parent.recipe,
-        reason=reason or parent.reason,
-    )
+        image_format, "", parent.format, parent.digest,
+        recipe=parent.recipe, reason=reason or parent.reason,
+    )  # fmt: skip
 
 
 def unpack_image(oci: ImageRecord, destination: Path, rootless: bool, log: Path) -> ImageRecord:
@@ -350,11 +346,9 @@ def make_format(
         # An image store's id is the digest of the image's configuration or of its manifest.
         expected = (config_digest(layout), manifest_digest(layout))
         if location.startswith("sha256:") and location not in expected:
-            raise UserError(
-                f"{arm.image_format} holds another image than {layout}: "
-                f"its id is {location}, expected {' or '.join(expected)}",
-                action="snakemake images --forcerun build_image",
-            )
+            problem = f"{arm.image_format} holds another image than {layout}: its id is {location}"
+            problem = f"{problem}, expected {' or '.join(expected)}"
+            raise UserError(problem, action="snakemake images --forcerun build_image")
         return location
 
     parent = directory if arm.made_from == "directory" else oci

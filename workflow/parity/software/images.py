@@ -195,9 +195,8 @@ def needed_image(
     packages = {name for benchmark in used for name in benchmark.packages if not foreign}
     sources = {name for benchmark in used for name in benchmark.sources}
     formats = {arm.image_format for arm in chosen if arm.image_format}
-    return NeededImage(
-        base, tuple(sorted(packages)), tuple(sorted(formats)), tuple(sorted(sources)), foreign
-    )
+    first, then, last = (tuple(sorted(each)) for each in (packages, formats, sources))
+    return NeededImage(base, first, then, last, foreign)
 
 
 def maker_of(image_format: str) -> Arm:

@@ -99,11 +99,9 @@ def check_lock(toolchain: Toolchain) -> None:
     for name, key in (("spack.yaml", "manifest"), ("recipes", "recipes"), ("spack.lock", "lock")):
         before, after = getattr(noted, key), getattr(now, key)
         if before != after:
-            raise UserError(
-                f"the lock does not match {name}: it was made with {before}, and there is {after}",
-                where=str(toolchain.lock),
-                action=f"undo the change of {name}, or let Spack decide anew: snakemake lock",
-            )
+            problem = f"the lock does not match {name}: it was made with {before}, and there is"
+            action = f"undo the change of {name}, or let Spack decide anew: snakemake lock"
+            raise UserError(f"{problem} {after}", where=str(toolchain.lock), action=action)
 
 
 def check_only_grown(toolchain: Toolchain, release: tuple[int, ...]) -> None:
@@ -111,13 +109,11 @@ def check_only_grown(toolchain: Toolchain, release: tuple[int, ...]) -> None:
     assert toolchain.entry is not None
     locked = toolchain.manifest.read_text(encoding="utf-8")
     if compose(toolchain.entry, read_builds(toolchain.manifest), release) != locked:
-        raise UserError(
-            "the lock was made with another compiler, target, library or layout of Spack",
-            where=str(toolchain.manifest),
-            allowed="the same entry of `toolchains` in the system's file as when it was made",
-            action="undo the change, give the changed entry another name, or let Spack decide"
-            " anew: snakemake lock",
-        )
+        problem = "the lock was made with another compiler, target, library or layout of Spack"
+        allowed = "the same entry of `toolchains` in the system's file as when it was made"
+        action = "undo the change, give the changed entry another name, or let Spack decide anew:"
+        where, action = str(toolchain.manifest), f"{action} snakemake lock"
+        raise UserError(problem, where=where, allowed=allowed, action=action)
 
 
 def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> None:

@@ -71,6 +71,10 @@ class ToolchainEntry(Document, frozen=True):
     debian: DebianPackages
 
 
+def _in_folder(name: str) -> Any:
+    return property(lambda self: self.folder / name)
+
+
 @dataclass(frozen=True)
 class Toolchain:
     """A folder with what Spack is given and what it decided: composed here, or a site's own.
@@ -89,25 +93,12 @@ class Toolchain:
         """What its folder under the prefix is called, natively and in the image."""
         return self.folder.name
 
-    @property
-    def manifest(self) -> Path:
-        """What is to be built, with which compiler, for which instruction set."""
-        return self.folder / "spack.yaml"
-
-    @property
-    def lock(self) -> Path:
-        """What Spack made of it: every package with its hash."""
-        return self.folder / "spack.lock"
-
-    @property
-    def origin(self) -> Path:
-        """What the lock was made from."""
-        return self.folder / "lock.json"
-
-    @property
-    def debian(self) -> Path:
-        """A site's list of the Debian packages that building and running take."""
-        return self.folder / "debian.yaml"
+    # What is to be built, with which compiler, for which instruction set; every package with its
+    # hash, as Spack decided; what that was made from; a site's list of Debian's packages.
+    manifest = _in_folder("spack.yaml")
+    lock = _in_folder("spack.lock")
+    origin = _in_folder("lock.json")
+    debian = _in_folder("debian.yaml")
 
     def refusal(self, problem: str, of: str, action: str) -> UserError:
         """What is wrong with a part of the site's spack.yaml or of the entry, and what to do."""
@@ -141,26 +132,19 @@ def choose_toolchain(
         entry = as_document(entries[named], ToolchainEntry, f"{where}: toolchains.{named}")
         toolchain, absent = replace(toolchain, entry=entry), ""
     if needed and absent:
-        raise UserError(
-            f"unknown toolchain: {absent}",
-            where="config/config.yaml: spack.toolchain",
-            allowed=f"{', '.join(sorted(entries))} ({where}: toolchains), or the path of a folder"
-            " that holds a spack.yaml",
-        )
+        allowed = f"{', '.join(sorted(entries))} ({where}: toolchains), or the path of a folder"
+        allowed, where = f"{allowed} that holds a spack.yaml", "config/config.yaml: spack.toolchain"
+        raise UserError(f"unknown toolchain: {absent}", where=where, allowed=allowed)
     return toolchain
 
 
 def check_prefix(section: Mapping[str, str]) -> None:
     """Refuse a prefix, of config/config.yaml's key `spack`, where no benchmark is looked for."""
-    if Path(section["prefix"]).expanduser() != PREFIX:
-        raise UserError(
-            f"benchmarks are looked for in {PREFIX}, and Spack would install in"
-            f" {section['prefix']}",
-            where="config/config.yaml: spack.prefix",
-            allowed=str(PREFIX),
-            action="make it a link to where there is room: binaries carry their path, natively"
-            " and in the image",
-        )
+    if Path(prefix := section["prefix"]).expanduser() != PREFIX:
+        problem = f"benchmarks are looked for in {PREFIX}, and Spack would install in {prefix}"
+        action = "make it a link to where there is room: binaries carry their path, natively"
+        action, where = f"{action} and in the image", "config/config.yaml: spack.prefix"
+        raise UserError(problem, where=where, allowed=str(PREFIX), action=action)
 
 
 def builds_of_study(used: Iterable[Benchmark]) -> dict[str, str]:
@@ -239,12 +223,10 @@ def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int
 def composed_manifest(
     toolchain: Toolchain, builds: Mapping[str, str], release: tuple[int, ...]
 ) -> str:
-    """The spack.yaml of a composed toolchain; empty for a site's own folder.
-
-    It has these builds and those before: no study loses the view that it measures in.
-    """
+    """The spack.yaml of a composed toolchain; empty for a site's own folder."""
     if not toolchain.entry:
         return ""
+    # With the builds before: no study loses the view that it measures in.
     return compose(toolchain.entry, read_builds(toolchain.manifest) | dict(builds), release)
 
 

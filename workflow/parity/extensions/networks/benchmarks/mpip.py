@@ -20,6 +20,7 @@ from parity.benchmarks.reading import (
     require_equal,
 )
 from parity.core.commands import Availability
+from parity.core.spack_paths import view_of
 
 REPORT = "mpi_time.csv"
 # Between them messages and their bytes, by size.
@@ -28,7 +29,7 @@ _COLUMNS = ("rank", "init", "whole", "mpi", "collectives", "given")
 
 def library(toolchain: str) -> str:
     """The library that is preloaded."""
-    return programs.library_path("mpi-time", "libmpitime.so", toolchain)
+    return f"{view_of(toolchain)}/mpi-time/lib/libmpitime.so"
 
 
 def read_sums(text: str, ranks: int) -> dict[str, float]:
