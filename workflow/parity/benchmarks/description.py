@@ -179,11 +179,8 @@ def described(module: str, known: Iterable[Quantity] = ()) -> dict[str, Any]:
     """What the YAML file beside a module says, if there is one, by the attributes of `Description`.
 
     Raises ValueError: the file is no description. Raises KeyError: a figure shows a metric that is
-    none.
-
-    Args:
-        module: the module's file.
-        known: quantities that figures may show as well; they come first among `metrics`.
+    none. `module`: the module's file. `known`: quantities that figures may show as well; they come
+    first among `metrics`.
     """
     file = Path(module).with_suffix(".yaml")
     content = msgspec.yaml.decode(file.read_bytes()) if file.exists() else {}

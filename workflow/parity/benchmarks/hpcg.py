@@ -48,9 +48,8 @@ OFFICIAL_MEMORY = 0.25
 def unofficial(seconds: float, used: float, memory: float) -> str:
     """Why a result is not official, in one sentence; empty if nothing forbids it.
 
-    Args:
-        used: bytes of HPCG's data on all nodes together.
-        memory: bytes of all nodes together; 0 if that is not known.
+    `used`: bytes of HPCG's data on all nodes together. `memory`: bytes of all nodes together; 0 if
+    that is not known.
     """
     lacks = []
     if seconds < OFFICIAL_SECONDS:

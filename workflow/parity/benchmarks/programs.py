@@ -64,9 +64,8 @@ def installed(
 def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str]]:
     """Programs that are not what their Debian package brought, with both MD5 sums by path.
 
-    Args:
-        paths: absolute; links are followed. What no package brought is passed over.
-        dpkg: where dpkg keeps the MD5 sums of all packages' files.
+    `paths`: absolute; links are followed. What no package brought is passed over. `dpkg`: where
+    dpkg keeps the MD5 sums of all packages' files.
     """
     real_paths = {path: Path(path).resolve() for path in paths}
     packages = packages_of(real_paths.values())

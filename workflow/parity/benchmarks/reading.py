@@ -83,10 +83,8 @@ def require_complete(text: str, begin: str, end: str) -> None:
     """Refuse a text that is not one whole run: one header, one end, nothing but blanks after it.
 
     Raises Refused: `unparsable` without a header, `truncated` without an end, `several-runs`.
-
-    Args:
-        begin: literal text that every run of the program prints once.
-        end: regular expression of the very last thing it prints, without blanks at its end.
+    `begin`: literal text that every run of the program prints once. `end`: regular expression of
+    the very last thing it prints, without blanks at its end.
     """
     require_short_lines(text)
     if begin not in text:

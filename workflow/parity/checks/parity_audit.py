@@ -160,11 +160,9 @@ def mismatches(
 ) -> list[Mismatch]:
     """Programs that are other files than they must be.
 
-    Native ones must be those that were installed, shared ones those of the reference.
-
-    Args:
-        expected: SHA-256 by path of the programs that a native build recorded.
-        altered: programs of Debian by path: MD5 sum of the package and of the file.
+    Native ones must be those that were installed, shared ones those of the reference. `expected`:
+    SHA-256 by path of the programs that a native build recorded. `altered`: programs of Debian by
+    path: MD5 sum of the package and of the file.
     """
     base, found = _only(reference, sides), []
     for side in sides:

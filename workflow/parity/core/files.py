@@ -147,11 +147,8 @@ def read_rows(
 ) -> list[dict[str, str]]:
     """The rows of a CSV file that people write, as text by column: every row with every column.
 
-    Raises UserError: the file is no such table; with the line of the row.
-
-    Args:
-        optional: columns that it may have, too; with any, all may come in any order.
-        most: how many bytes the file may have.
+    Raises UserError: the file is no such table; with the line of the row. `optional`: columns that
+    it may have, too; with any, all may come in any order. `most`: how many bytes the file may have.
     """
     reader = csv.reader(io.StringIO(read_input(path, most), newline=""), strict=True)
     rows: list[dict[str, str]] = []

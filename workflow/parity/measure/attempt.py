@@ -89,8 +89,7 @@ class NotStarted(Exception):
 def started_beside(command: Sequence[str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
     """What a companion starts; all that it says goes to a file.
 
-    Raises:
-        NotStarted: it cannot be started.
+    Raises NotStarted: it cannot be started.
     """
     try:
         with log.open("wb") as said:
@@ -173,9 +172,7 @@ def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
 def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecord:
     """What became of the attempt.
 
-    Args:
-        load: one-minute load average just before.
-        started: time of the start, UTC, ISO 8601.
+    `load`: one-minute load average just before. `started`: time of the start, UTC, ISO 8601.
     """
     # Timed starts of several are the program's bare words: neither bound nor with an
     # environment of ours, and the record does not say that they were.

@@ -62,7 +62,7 @@ def run_block(
 
     Raises UserError: the working folder is not ours, or we stand in it; the allocation is not the
     block's, or was lost on the way; a file of the block is broken; blocks of this plan were
-    measured on another system.
+    measured on another system. Returns its session; None if there was nothing to run.
 
     Args:
         images: the records of the image formats, by format.
@@ -71,9 +71,6 @@ def run_block(
         stops: what is not measured any more, by case and arm. A block of which nothing is left
             is only written down.
         checked: the session of the block before it in this process, if there was one.
-
-    Returns:
-        Its session; None if there was nothing to run.
     """
     block = plan.block(block_name)
     folder.mkdir(parents=True, exist_ok=True)
@@ -281,10 +278,8 @@ def run_batch(
 ) -> BatchRecord:
     """Run the blocks of a batch, each in its own folder below `blocks`.
 
-    Raises UserError: as of `run_block`; what is measured by then is kept.
-
-    Args:
-        images, expected, system, stops: as of `run_block`.
+    Raises UserError: as of `run_block`; what is measured by then is kept. `images`, `expected`,
+    `system`, `stops`: as of `run_block`.
     """
     names, session = [block.name for block in batch.blocks], None
     measured: list[str] = []

@@ -61,9 +61,8 @@ def binding_gate(cpus: Sequence[int], evidence: Mapping[str, str]) -> Gate:
 def ranks_gate(program: Program, hosts: Sequence[str], ranks: Ranks) -> Gate:
     """Whether every rank was started once, on the node that it belongs to.
 
-    Args:
-        hosts: the allocation's nodes, in the order that ranks fill them.
-        ranks: the evidence of each rank (`inner_command.rank_evidence`).
+    `hosts`: the allocation's nodes, in the order that ranks fill them. `ranks`: the evidence of
+    each rank (`inner_command.rank_evidence`).
     """
     if sorted(ranks) != list(range(program.ranks)):
         seen = ", ".join(map(str, sorted(ranks))) or "none"

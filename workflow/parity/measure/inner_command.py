@@ -73,11 +73,8 @@ def program_environment(program: Program) -> dict[str, str]:
 def witnessed(program: Program, folder: Path = WORK, tools: str = "") -> list[str]:
     """The inner command with the witness in front of the program.
 
-    What differs between ranks is filled in on the node (see mpi_launcher.py).
-
-    Args:
-        folder: its working directory.
-        tools: of `tools_for`.
+    What differs between ranks is filled in on the node (see mpi_launcher.py). `folder`: its working
+    directory. `tools`: of `tools_for`.
     """
     cpus, begin, variables = ",".join(map(str, program.cpus)), EVIDENCE.strip(), []
     if program.ranks:
@@ -118,10 +115,8 @@ def seconds_of_ranks(
 ) -> float | None:
     """From the first start to the last end of the ranks on a node; None if they do not tell.
 
-    Of one node alone, because the clocks of several differ; programs end together.
-
-    Args:
-        outer: seconds of the whole start, the launcher's own time included.
+    Of one node alone, because the clocks of several differ; programs end together. `outer`: seconds
+    of the whole start, the launcher's own time included.
     """
     there = [each for each in ranks.values() if each["node"] == host]
     began, ended = ([each.get(name, "") for each in there] for name in ("began", "ended"))

@@ -40,12 +40,9 @@ LEAST_PERCENT = 5
 def steal_fraction(before: Any, after: Any, cpus: Sequence[int]) -> float:
     """Share of CPU time that the hypervisor gave to others, of the CPU that lost most.
 
-    Guest time is already within user time in Linux and is not counted twice.
-
-    Args:
-        before, after: `psutil.cpu_times(percpu=True)`.
-        cpus: the CPUs that the program is bound to; on a large machine the mean over
-            all of them would hide what one of them lost.
+    Guest time is already within user time in Linux and is not counted twice. `before`, `after`:
+    `psutil.cpu_times(percpu=True)`. `cpus`: the CPUs that the program is bound to; on a large
+    machine the mean over all of them would hide what one of them lost.
     """
 
     def stolen(cpu: int) -> float:

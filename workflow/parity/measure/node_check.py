@@ -43,14 +43,8 @@ def audit_arm(
 
     It also is the arm's first start in the block, which warms what a first start warms (Georges et
     al., OOPSLA 2007), so no timed run is the first one after a mount. Raises AuditError: the arm
-    cannot run the audit.
-
-    Args:
-        binaries: absolute paths by benchmark.
-        tools: of `tools_for`.
-
-    Returns:
-        The executables in each benchmark's order; the evidence of the witness.
+    cannot run the audit. `binaries`: absolute paths by benchmark. `tools`: of `tools_for`. Returns
+    the executables in each benchmark's order; the evidence of the witness.
     """
     paths = sorted({path for group in binaries.values() for path in group})
     shell = tool(tools, "/bin/sh")
@@ -217,12 +211,9 @@ def check_arm(
 ) -> tuple[ArmState, Binaries]:
     """The state of an arm on this node, and the identity of its binaries if it can be used.
 
-    A runtime that is there and broken, or that takes its containers elsewhere (a daemon on
-    another node, say), fails its own runs, not the block.
-
-    Args:
-        state: as far as its image tells (`arm_state`).
-        not_packaged: gives the programs that are not their package's (`altered`).
+    A runtime that is there and broken, or that takes its containers elsewhere (a daemon on another
+    node, say), fails its own runs, not the block. `state`: as far as its image tells (`arm_state`).
+    `not_packaged`: gives the programs that are not their package's (`altered`).
     """
     if any(state.obstacle):
         return state, ()

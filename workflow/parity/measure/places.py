@@ -90,11 +90,8 @@ def private_folder(folder: Path, *, root_may: bool = False, mode: int = 0o755) -
     """Make a folder under a shared one such as /tmp, and be sure that it is ours.
 
     Raises UserError: it cannot be made, is no folder, is a link, another user's, or others may
-    write to it.
-
-    Args:
-        root_may: whether it may be root's as well, who may let others make what is theirs in it.
-        mode: of a new one.
+    write to it. `root_may`: whether it may be root's as well, who may let others make what is
+    theirs in it. `mode`: of a new one.
     """
     try:
         folder.mkdir(mode=mode, exist_ok=True)

@@ -57,14 +57,11 @@ def failures(attempts: Attempts) -> int:
 def case_is_settled(runs: Mapping[Path, str], most_failures: int) -> bool:
     """Whether nothing of a case has to be made any more.
 
-    Arms are compared within a block, so all good runs of a case must come from one
-    session: the same boot, the same node, one after the other. A case that a killed
-    runner left half-made is therefore made anew as a whole; its earlier attempts stay.
-    A good run from another image than the one that is here now is made anew as well.
-
-    Args:
-        runs: the folder of each run that can be made now, with its image's digest.
-        most_failures: how many failed attempts a run may have in all.
+    Arms are compared within a block, so all good runs of a case must come from one session: the
+    same boot, the same node, one after the other. A case that a killed runner left half-made is
+    therefore made anew as a whole; its earlier attempts stay. A good run from another image than
+    the one that is here now is made anew as well. `runs`: the folder of each run that can be made
+    now, with its image's digest. `most_failures`: how many failed attempts a run may have in all.
     """
     sessions = set()
     for folder, digest in runs.items():

@@ -112,7 +112,8 @@ def run_and_wait(
 ) -> list[Finished]:
     """Run a command, or several at once, to their ends.
 
-    Raises OSError: one of the commands cannot be started at all, and then nor is any other.
+    Raises OSError: one of the commands cannot be started at all, and then nor is any other. Returns
+    how each ended, in the order of `starts`.
 
     Args:
         starts: of each the words, which no shell reads, and the folder to whose files `stdout`
@@ -123,9 +124,6 @@ def run_and_wait(
             those of several use it, because whatever it does happens beside the program.
         on_stop: all called before a command is stopped, to end what it may wait for.
         grace_seconds: how long a command that is stopped may take to end by itself.
-
-    Returns:
-        How each ended, in the order of `starts`.
     """
     running: dict[int, int] = {}
     ended: dict[int, Finished] = {}

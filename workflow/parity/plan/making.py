@@ -130,11 +130,8 @@ def arm_order(arms: Sequence[str], seed: str, number: int) -> tuple[str, ...]:
     on all alike; with independent shuffles only on average over many blocks. Each design takes
     every sequence once, in random order, and labels the arms anew at random; of an odd number of
     arms it is two Latin squares, one after the other. So any number of blocks holds each arm in
-    each position equally often, but for at most one.
-
-    Args:
-        seed: of the case; the same seed gives the same orders, however many blocks there are.
-        number: of the block, from 1.
+    each position equally often, but for at most one. `seed`: of the case; the same seed gives the
+    same orders, however many blocks there are. `number`: of the block, from 1.
     """
     design, place = divmod(number - 1, len(arms) * (1 + len(arms) % 2))
     return _design(tuple(arms), f"{seed}/{design}")[place]

@@ -194,11 +194,8 @@ def parse_dataset(dataset: Path, destination: Path) -> None:
 def collect(plan: Path, folders: Sequence[Path], images: Path, system: str, dataset: Path) -> None:
     """Make a dataset in an empty folder from the blocks in `folders`.
 
-    Raises UserError: a block is broken, or was measured on another system.
-
-    Args:
-        plan, images: the files of the campaign.
-        system: name of the system that the blocks must come from.
+    Raises UserError: a block is broken, or was measured on another system. `plan`, `images`: the
+    files of the campaign. `system`: name of the system that the blocks must come from.
     """
     (dataset / "records").mkdir(parents=True)
     shutil.copyfile(plan, dataset / PLAN)
@@ -222,7 +219,8 @@ def differing_tables(dataset: Path) -> list[str]:
 def archive_dataset(live: Path, root: Path, system: str) -> Path:
     """Copy a live dataset into the archive, whole or not at all, with its checksums.
 
-    Raises UserError: there is an archive of this campaign and day; it is never overwritten.
+    Raises UserError: there is an archive of this campaign and day; it is never overwritten. Returns
+    the archived dataset.
 
     Args:
         live: the dataset.
@@ -230,9 +228,6 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         system: name of the system; the archive is called
             `<system>-<study>-<day of its last block>`, or by its campaign if another campaign of
             the study has that name.
-
-    Returns:
-        The archived dataset.
     """
     origin = provenance(live)
     plan, day = read_plan(live / PLAN), origin.ended[:10]

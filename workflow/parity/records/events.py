@@ -34,12 +34,8 @@ _PART = 1 << 20
 def write_events(records: Path, destination: Path) -> int:
     """Write the events of all valid runs; the same records give the same bytes.
 
-    Args:
-        records: the folder of a dataset's tables, parsed.
-        destination: a folder that is not there yet, or empty.
-
-    Returns:
-        How many there are.
+    `records`: the folder of a dataset's tables, parsed. `destination`: a folder that is not there
+    yet, or empty. Returns how many there are.
     """
     destination.mkdir(parents=True, exist_ok=True)
     writing = [

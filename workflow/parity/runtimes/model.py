@@ -145,9 +145,8 @@ def probed(
 ) -> Availability:
     """Whether a program is installed and there is none of the problems, with its version.
 
-    Args:
-        remedy: how it is installed.
-        called: what is set before the version that the program says of itself.
+    `remedy`: how it is installed. `called`: what is set before the version that the program says of
+    itself.
     """
     if not is_installed(program):
         return absent("not installed", remedy)

@@ -119,9 +119,8 @@ def choose_toolchain(
 ) -> Toolchain:
     """The toolchain that config/config.yaml names: of the system's file, or a site's folder.
 
-    Args:
-        entries: `toolchains` of the system's file, which is `where`.
-        needed: whether it is refused (UserError) if it is not there; else it has its name alone.
+    `entries`: `toolchains` of the system's file, which is `where`. `needed`: whether it is refused
+    (UserError) if it is not there; else it has its name alone.
     """
     toolchain, absent = Toolchain(COMPOSED / named, recipes), f"{named} is not in {where}"
     if "/" in named:
@@ -171,12 +170,9 @@ def read_builds(manifest: Path) -> dict[str, str]:
 def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int, ...]) -> str:
     """The text of spack.yaml.
 
-    Each package is decided by itself (`unify: false`): so several builds of one package fit
-    beside each other, and a further benchmark changes no build of those there are.
-
-    Args:
-        builds: folders in the view by spec.
-        release: of Spack; from 1.0 on compilers are packages.
+    Each package is decided by itself (`unify: false`): so several builds of one package fit beside
+    each other, and a further benchmark changes no build of those there are. `builds`: folders in
+    the view by spec. `release`: of Spack; from 1.0 on compilers are packages.
     """
     wanted = sorted(builds, key=lambda spec: (builds[spec], spec))
     # The first projection that fits is taken, so those that say most come first.
