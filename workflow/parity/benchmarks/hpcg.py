@@ -98,15 +98,12 @@ class Hpcg(Benchmark):
         seconds, used = said.positive(_TIME), 1e9 * said.positive(_MEMORY)
         why = unofficial(seconds, used, outputs.memory * asked["nodes"])
         values = {
-            "rate": said.positive(_VALID),
-            "raw_rate": said.positive(_RAW_RATE),
-            "bandwidth": said.positive(f"{_BANDWIDTH}Total B/W"),
-            "time": seconds,
-            "setup_time": said.positive(_SETUP_TIME),
-            "memory": used / 2**20,
+            "rate": said.positive(_VALID), "raw_rate": said.positive(_RAW_RATE),
+            "bandwidth": said.positive(f"{_BANDWIDTH}Total B/W"), "time": seconds,
+            "setup_time": said.positive(_SETUP_TIME), "memory": used / 2**20,
             "scaled_residual": said.finite("Reproducibility Information::Scaled residual mean"),
             "official": float(not why),
-        }
+        }  # fmt: skip
         return self.measured(values, why)
 
 

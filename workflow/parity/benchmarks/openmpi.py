@@ -100,13 +100,9 @@ def launch_words(argv: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:
 
 
 def program(
-    argv: Sequence[str],
-    parameters: Mapping[str, Any],
-    node: NodeFacts,
-    name: str,
-    variables: Mapping[str, str],
-    collect: tuple[str, ...] = (),
-) -> Program:
+    argv: Sequence[str], parameters: Mapping[str, Any], node: NodeFacts, name: str,
+    variables: Mapping[str, str], collect: tuple[str, ...] = (),
+) -> Program:  # fmt: skip
     """The ranks of an allocation: started by the site or, where it has no launcher, inside.
 
     `name`: of the benchmark, for messages. Raises UserError: more ranks on a node than CPUs, or

@@ -225,20 +225,14 @@ def _made(name: str, text: str, factors: str, parameters: str) -> Benchmark:
     default = msgspec.json.decode(text)
     itself = {COMMAND: {"description": "The program.", "type": "object", "default": default}}
     attributes = {
-        "command": command,
-        "name": name,
-        "title": command.title,
-        "packages": command.packages,
-        "binaries": command.binaries,
-        "needs": command.needs,
+        "command": command, "name": name, "title": command.title, "packages": command.packages,
+        "binaries": command.binaries, "needs": command.needs,
         "factors": msgspec.json.decode(factors),
-        "parameters": {**itself, **msgspec.json.decode(parameters)},
-        "metrics": metrics,
-        "primary": tuple(metric.metric for metric in metrics),
-        "work": command.work,
+        "parameters": {**itself, **msgspec.json.decode(parameters)}, "metrics": metrics,
+        "primary": tuple(metric.metric for metric in metrics), "work": command.work,
         "timed": "" if command.metrics else WALL.metric,
         "note": f"{command.note} {wall_clock}".strip(),
-    }
+    }  # fmt: skip
     made: Benchmark = type("OwnProgram", (OwnProgram,), attributes)()
     return made
 

@@ -37,13 +37,9 @@ class Selfish(Benchmark):
         lengths, seconds = trace.detours["length"] / 1e9, trace.duration_ns / 1e9
         values = {
             "noise_share": float(trace.detours["length"].sum()) / trace.duration_ns,
-            "events_per_second": len(lengths) / seconds,
-            "loop_minimum": trace.minimum_ns / 1e9,
-            "looked": seconds,
-            **quantiles_of(lengths),
-            **_of_limit(trace),
-            **_of_sharing(trace),
-        }
+            "events_per_second": len(lengths) / seconds, "loop_minimum": trace.minimum_ns / 1e9,
+            "looked": seconds, **quantiles_of(lengths), **_of_limit(trace), **_of_sharing(trace),
+        }  # fmt: skip
         return self.measured(values, "" if trace.is_locked else NOT_LOCKED)
 
     def events(self, outputs: Outputs) -> Any:

@@ -38,13 +38,10 @@ class SysbenchCpu(Benchmark):
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The command line; `--time=0` takes the limit on time away."""
         argv = (
-            *("/usr/bin/sysbench", "cpu"),
-            f"--cpu-max-prime={parameters['prime']}",
-            f"--events={parameters['events']}",
-            "--time=0",
-            f"--threads={parameters['threads']}",
+            *("/usr/bin/sysbench", "cpu"), f"--cpu-max-prime={parameters['prime']}",
+            f"--events={parameters['events']}", "--time=0", f"--threads={parameters['threads']}",
             "run",
-        )
+        )  # fmt: skip
         return Program(argv, node.first_cpus(parameters["threads"], "sysbench: threads"))
 
     def read(self, outputs: Outputs) -> Parsed:

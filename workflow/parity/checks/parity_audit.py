@@ -116,24 +116,16 @@ def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> L
         digests.append(((ours.sha256, ours.closure_sha256), (theirs.sha256, theirs.closure_sha256)))
         other = set(ours.closure) ^ set(theirs.closure) if ours.sha256 and theirs.sha256 else set()
         program = Program(
-            path=path,
-            verdict=dataset.identity(digests[-1:]),
-            sha256=ours.sha256,
-            reference_sha256=theirs.sha256,
-            build_id=ours.build_id,
+            path=path, verdict=dataset.identity(digests[-1:]), sha256=ours.sha256,
+            reference_sha256=theirs.sha256, build_id=ours.build_id,
             libraries=tuple(sorted({library.library for library in other})),
-        )
+        )  # fmt: skip
         found.append(program)
     return Likeness(
-        benchmark=benchmark,
-        arm=side.arm,
-        title=side.title,
-        link_set=side.link_set,
-        verdict=(verdict := dataset.identity(digests)),
-        confounded=verdict in dataset.CONFOUNDED,
-        reason=reason,
-        programs=tuple(found),
-    )
+        benchmark=benchmark, arm=side.arm, title=side.title, link_set=side.link_set,
+        verdict=(verdict := dataset.identity(digests)), confounded=verdict in dataset.CONFOUNDED,
+        reason=reason, programs=tuple(found),
+    )  # fmt: skip
 
 
 def differences(sides: Sequence[Side], reference: str) -> list[Difference]:
@@ -219,27 +211,18 @@ class ParityAudit(Document, frozen=True):
 
 
 def audit_of(
-    plan: Plan,
-    sides: Sequence[Side],
-    programs: Programs,
-    recorded: Mapping[str, str],
+    plan: Plan, sides: Sequence[Side], programs: Programs, recorded: Mapping[str, str],
     altered: Mapping[str, tuple[str, str]],
-) -> ParityAudit:
+) -> ParityAudit:  # fmt: skip
     """The audit of arms that were asked on this node just now; `mismatches` says the rest."""
     return ParityAudit(
-        version=1,
-        campaign=plan.campaign,
-        provider=plan.provider,
-        reference=plan.reference,
-        asked=datetime.now(UTC).isoformat(timespec="seconds"),
-        node_name=platform.node(),
-        node=node.facts(),
-        program=package.identity(),
-        sides=tuple(sides),
+        version=1, campaign=plan.campaign, provider=plan.provider, reference=plan.reference,
+        asked=datetime.now(UTC).isoformat(timespec="seconds"), node_name=platform.node(),
+        node=node.facts(), program=package.identity(), sides=tuple(sides),
         likenesses=tuple(likenesses(sides, plan.reference, programs)),
         interface=tuple(differences(sides, plan.reference)),
         mismatches=tuple(mismatches(sides, plan.reference, recorded, altered)),
-    )
+    )  # fmt: skip
 
 
 def write(folder: Path, audit: ParityAudit) -> None:
@@ -297,15 +280,12 @@ def report(audit: ParityAudit, programs: Programs, is_foreign: bool = False) -> 
         TEMPLATE.read_text(encoding="utf-8"), undefined=StrictUndefined, trim_blocks=True
     )
     text: str = template.render(
-        audit=audit,
-        base=base,
-        programs=aligned(_findings(programs, base, audit.likenesses)),
-        differences=differences,
-        shorten=lambda reason: shorten(reason, _LINE, placeholder="…"),
+        audit=audit, base=base, programs=aligned(_findings(programs, base, audit.likenesses)),
+        differences=differences, shorten=lambda reason: shorten(reason, _LINE, placeholder="…"),
         confounded=confounded,
         unknown=[row.title for row in audit.likenesses if row.verdict == dataset.NOT_RECORDED],
         is_foreign=is_foreign,
-    )
+    )  # fmt: skip
     return text.splitlines()
 
 

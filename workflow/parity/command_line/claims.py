@@ -13,14 +13,9 @@ from parity.records.dataset import archived, refuse_copies
 
 
 def judge(
-    claims: Path,
-    published: Path,
-    own: list[Path],
-    plan: Path,
-    beside: list[Path],
-    registered: Path,
-    folder: Path,
-) -> None:
+    claims: Path, published: Path, own: list[Path], plan: Path, beside: list[Path],
+    registered: Path, folder: Path,
+) -> None:  # fmt: skip
     """Decide every published claim, or those of the first of one's own files, by its rule.
 
     Args:

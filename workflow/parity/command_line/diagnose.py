@@ -26,15 +26,9 @@ _NEEDED = {"bwrap": MECHANISMS["mount"].packages[0], "taskset": _UTILITIES, "prl
 
 
 def diagnose(
-    *program: str,
-    container: str,
-    launcher: str = "",
-    minutes: float = 5,
-    margin: float = 3,
-    pattern: str = "",
-    better: Literal["lower", "higher"] = "lower",
-    name: str = "",
-) -> None:
+    *program: str, container: str, launcher: str = "", minutes: float = 5, margin: float = 3,
+    pattern: str = "", better: Literal["lower", "higher"] = "lower", name: str = "",
+) -> None:  # fmt: skip
     """Say what in a container costs a program.
 
     Looks at both sides, measures the steps between them, and says where a cost appears.
@@ -106,12 +100,9 @@ def diagnose(
 
 
 def _looked_at(
-    launcher: Sequence[str],
-    container: Sequence[str],
-    program: Sequence[str],
-    folder: Path,
+    launcher: Sequence[str], container: Sequence[str], program: Sequence[str], folder: Path,
     pattern: str,
-) -> tuple[list[Step], Sequence[str]]:
+) -> tuple[list[Step], Sequence[str]]:  # fmt: skip
     native, said = look([*launcher, *program], program)
     _refuse_ambiguous(pattern, said, "the program by itself")
     front = len(native.command) - len(program)

@@ -17,17 +17,10 @@ _STUDY = re.compile(r"[a-z0-9]+")
 
 
 def import_(
-    *files: Path,
-    study: str,
-    title: str = "",
-    form: str = "",
-    reference: str = "",
-    double: str = "",
-    margin: float | None = None,
-    arm: str = "arm",
-    better: tuple[str, ...] = (),
+    *files: Path, study: str, title: str = "", form: str = "", reference: str = "",
+    double: str = "", margin: float | None = None, arm: str = "arm", better: tuple[str, ...] = (),
     out: Path = Path("results/archive"),
-) -> None:
+) -> None:  # fmt: skip
     """Take results that were measured elsewhere.
 
     Prints where the archive is, and what no conclusion from it can rest on.

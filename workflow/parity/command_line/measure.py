@@ -44,14 +44,9 @@ PROFILE = "profiles/default/profile.yaml"
 
 
 def measure(
-    *program: str,
-    runtimes: str,
-    minutes: float = 10,
-    margin: float = 2,
-    cpus: int | None = None,
-    image: str = "",
-    name: str = "",
-) -> None:
+    *program: str, runtimes: str, minutes: float = 10, margin: float = 2, cpus: int | None = None,
+    image: str = "", name: str = "",
+) -> None:  # fmt: skip
     """Measure what containers cost a program: -- ./solver in.dat.
 
     Args:
@@ -257,15 +252,9 @@ def _brought(program: Path) -> dict[Path, set[str]]:
 
 
 def study_of(
-    program: OwnProgram,
-    name: str,
-    in_arms: Sequence[str],
-    *,
-    margin: float,
-    minutes: float,
-    cpus: int | None = None,
-    image: str = "",
-) -> dict[str, Any]:
+    program: OwnProgram, name: str, in_arms: Sequence[str], *, margin: float, minutes: float,
+    cpus: int | None = None, image: str = "",
+) -> dict[str, Any]:  # fmt: skip
     """The content of the study's file. The reference is native wherever there is a native build."""
     known = arms().values()
     pair = [arm.name for arm in known if (arm.is_native if program.is_here else arm.stands_in)][:2]
@@ -283,14 +272,9 @@ def study_of(
     benchmark = f"own-{name}" if name in benchmarks() else name
     scale = {"blocks": BLOCKS, "looks": LOOKS, "blocks_per_job": BLOCKS, "minutes": minutes}
     return {
-        "study": name,
-        "title": f"What containers cost {line}",
-        "reproduces": "none",
-        "seed": zlib.crc32(line.encode()),
-        **({"image": {"from": image}} if image else {}),
-        "reference": pair[0],
-        "aa_pair": pair,
-        "arms": [*pair, *in_arms],
+        "study": name, "title": f"What containers cost {line}", "reproduces": "none",
+        "seed": zlib.crc32(line.encode()), **({"image": {"from": image}} if image else {}),
+        "reference": pair[0], "aa_pair": pair, "arms": [*pair, *in_arms],
         "benchmarks": {benchmark: {"margin_percent": margin, "command": own}},
         "scales": {SCALE: scale},
-    }
+    }  # fmt: skip

@@ -8,13 +8,9 @@ from parity.plan.study import NO_AMOUNTS, load_study, read_pilot
 
 
 def write_plan(
-    study: Path,
-    scale: str,
-    toolchain: str,
-    plan: Path,
-    minutes: float | None = None,
+    study: Path, scale: str, toolchain: str, plan: Path, minutes: float | None = None,
     pilot: Path | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Write a study's plan, with the amounts of work that a pilot found for it."""
     amounts = read_pilot(pilot).amounts if pilot else NO_AMOUNTS
     write(plan, make_plan(load_study(study, scale, toolchain, minutes, amounts)))

@@ -22,17 +22,9 @@ def plan(plan: Path, chances: Path, system: Path, archive: Path, images: Path, j
 
 
 def chances(
-    plan: Path,
-    claims: Path,
-    published: Path,
-    own: list[Path],
-    system: Path,
-    exclusions: Path,
-    archive: Path,
-    images: Path,
-    jobs: int,
-    chances: Path,
-) -> None:
+    plan: Path, claims: Path, published: Path, own: list[Path], system: Path, exclusions: Path,
+    archive: Path, images: Path, jobs: int, chances: Path,
+) -> None:  # fmt: skip
     """Draw and judge a plan by the scatter of earlier data: what it can prove, and how likely."""
     from parity.analysis.dataset import load_exclusions
     from parity.claims.register import load_register, load_users_claims

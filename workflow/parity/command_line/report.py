@@ -123,16 +123,9 @@ def tell(
 
 
 def build_paper(
-    main: Path,
-    studies: list[Path],
-    plan: Path,
-    beside: list[Path],
-    names: list[str],
-    expected: Path,
-    effort: Path,
-    pdf: Path,
-    log: Path,
-) -> None:
+    main: Path, studies: list[Path], plan: Path, beside: list[Path], names: list[str],
+    expected: Path, effort: Path, pdf: Path, log: Path,
+) -> None:  # fmt: skip
     """Typeset the paper of a dataset, with TeX's own log beside it.
 
     Args:
@@ -147,17 +140,12 @@ def build_paper(
     made = [dataset / "numbers.tex"]
     made += sorted([*dataset.glob("tables/*.tex"), *dataset.glob("claims/*.tex")])
     said = paper.build(
-        main,
-        paper.of_study(studies, read_plan(plan).study),
-        [*made, *paper.pictures(dataset / "figures")],
-        pdf,
+        main, paper.of_study(studies, read_plan(plan).study),
+        [*made, *paper.pictures(dataset / "figures")], pdf,
         paper.together(
-            dataset,
-            others,
-            names if dataset.parent.name == "archive" else (),
-            load_expected(expected),
-            read_document(effort, Effort),
+            dataset, others, names if dataset.parent.name == "archive" else (),
+            load_expected(expected), read_document(effort, Effort),
         ),
         {other.name: [other / texts.NAME, *paper.pictures(other / "figures")] for other in others},
-    )
+    )  # fmt: skip
     log.write_text(said, encoding="utf-8")

@@ -8,15 +8,9 @@ from parity.core.spack_paths import TOOLCHAIN
 
 
 def run_batch(
-    plan: Path,
-    batch: str,
-    images: Path,
-    system: Path,
-    folder: Path,
-    record: Path,
-    native: Path | None = None,
-    look: Path | None = None,
-) -> None:
+    plan: Path, batch: str, images: Path, system: Path, folder: Path, record: Path,
+    native: Path | None = None, look: Path | None = None,
+) -> None:  # fmt: skip
     """Run a batch of a plan's blocks on this node.
 
     Args:
@@ -37,14 +31,10 @@ def run_batch(
     adopt()
     planned = read_plan(plan)
     done = measured.run_batch(
-        planned,
-        batches_of(planned)[batch],
-        read_images(images),
-        read_native(native).programs if native else {},
-        load_system(system),
-        folder,
+        planned, batches_of(planned)[batch], read_images(images),
+        read_native(native).programs if native else {}, load_system(system), folder,
         read_look(look).by_run if look else {},
-    )
+    )  # fmt: skip
     write_document(record, done)
 
 

@@ -45,18 +45,10 @@ def take_image(
 
 
 def build_image(
-    base: Path,
-    containers: Path,
-    packages: list[str],
-    compiled: list[str],
-    compiler: list[str],
-    sources: Path | None,
-    site: Mapping[str, Any],
-    jobs: int,
-    record: Path,
-    log: Path,
+    base: Path, containers: Path, packages: list[str], compiled: list[str], compiler: list[str],
+    sources: Path | None, site: Mapping[str, Any], jobs: int, record: Path, log: Path,
     folder: str | None,
-) -> None:
+) -> None:  # fmt: skip
     """Build the image with every benchmark that is installed or compiled natively."""
     files = containers.resolve()
     with tempfile.TemporaryDirectory() as temporary:

@@ -37,13 +37,9 @@ def no_fuse(device: Path = FUSE) -> Availability | None:
 
 
 def output_of(
-    argv: Sequence[str | Path],
-    *,
-    environment: Mapping[str, str] | None = None,
-    inherited: Collection[str] | None = None,
-    log: Path | None = None,
-    given: str = "",
-) -> str:
+    argv: Sequence[str | Path], *, environment: Mapping[str, str] | None = None,
+    inherited: Collection[str] | None = None, log: Path | None = None, given: str = "",
+) -> str:  # fmt: skip
     """Run a command to its end and return its standard output.
 
     Raises UserError: the program is not there or failed; the message ends with its output.

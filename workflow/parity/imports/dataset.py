@@ -40,15 +40,9 @@ _UNKNOWN: dict[str, Any] = {
 
 
 def import_rows(
-    rows: Sequence[Row],
-    files: Sequence[Path],
-    study: str,
-    title: str,
-    pair: tuple[str, str],
-    margin: float | None,
-    root: Path,
-    now: datetime,
-) -> Path:
+    rows: Sequence[Row], files: Sequence[Path], study: str, title: str, pair: tuple[str, str],
+    margin: float | None, root: Path, now: datetime,
+) -> Path:  # fmt: skip
     """Archive rows that are checked (`rows.checked`); the folder of the new archive.
 
     Raises UserError: no row is of the reference, or there is an archive of this study and day.
@@ -118,14 +112,10 @@ def _cases(
             "note": note,
         }
         cases[case] = Case(
-            name=f"{benchmark}-{case}",
-            benchmark=benchmark,
-            parameters={"command": command},
-            margin=margin,
-            primary=primary,
-            differences=() if margin is not None else primary,
+            name=f"{benchmark}-{case}", benchmark=benchmark, parameters={"command": command},
+            margin=margin, primary=primary, differences=() if margin is not None else primary,
             timeout_seconds=0,
-        )
+        )  # fmt: skip
     return cases
 
 
@@ -151,13 +141,9 @@ def _blocks(
 
 
 def _plan(
-    study: str,
-    title: str,
-    pair: tuple[str, str],
-    arms: tuple[str, ...],
-    cases: tuple[Case, ...],
+    study: str, title: str, pair: tuple[str, str], arms: tuple[str, ...], cases: tuple[Case, ...],
     blocks: tuple[Block, ...],
-) -> Plan:
+) -> Plan:  # fmt: skip
     known, (reference, double) = every_arm(), pair
     measured = {(run.case, run.arm) for block in blocks for run in block.runs}
     runtimes = {arm: known[arm].runtime if arm in known else arm for arm in arms}
@@ -201,29 +187,17 @@ def _plan(
 def _block_rows(plan: Plan, moment: str) -> Iterator[dict[str, Any]]:
     """Rows of the BLOCKS table, in its order: a session of which nothing else is known."""
     start = documents.SessionStart(
-        node_name=IMPORTED,
-        facts={},
-        busy_fraction=0.0,
-        arms={},
-        binaries=(),
-        started=moment,
-        program=as_document(identity(), documents.ProgramIdentity, "this program"),
-        system=IMPORTED,
-        scale_label=IMPORTED,
-        allocation={},
-        other_nodes=(),
-    )
+        node_name=IMPORTED, facts={}, busy_fraction=0.0, arms={}, binaries=(), started=moment,
+        program=as_document(identity(), documents.ProgramIdentity, "this program"), system=IMPORTED,
+        scale_label=IMPORTED, allocation={}, other_nodes=(),
+    )  # fmt: skip
     end = documents.SessionEnd(ended=moment, busy_fraction=None, facts={})
     session = documents.SessionRecord(number=1, start=start, end=end)
     for block in plan.blocks:
         record = documents.BlockRecord(
-            campaign=plan.campaign,
-            name=block.name,
-            number=block.number,
-            runs=block.runs,
-            sessions=(session,),
-            not_started={},
-        )
+            campaign=plan.campaign, name=block.name, number=block.number, runs=block.runs,
+            sessions=(session,), not_started={},
+        )  # fmt: skip
         yield _key(plan, block) | {"record": canonical(record)}
 
 
@@ -247,14 +221,10 @@ def _raw_rows(
             told = _UNKNOWN | {"run": run.name, "case": run.case, "arm": run.arm}
             record = documents.RunRecord(session=1, started=moment, **told)
             yield _key(plan, block) | {
-                "run": run.name,
-                "attempt": 1,
-                "record": canonical(record),
-                "stdout": "".join(f"{line}\n" for line in lines).encode(),
-                "stderr": b"",
-                "files": json.dumps(texts, sort_keys=True),
-                "samples": "",
-            }
+                "run": run.name, "attempt": 1, "record": canonical(record),
+                "stdout": "".join(f"{line}\n" for line in lines).encode(), "stderr": b"",
+                "files": json.dumps(texts, sort_keys=True), "samples": "",
+            }  # fmt: skip
 
 
 def _key(plan: Plan, block: Block) -> dict[str, Any]:

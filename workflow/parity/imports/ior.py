@@ -19,12 +19,9 @@ _WRONG = re.compile(
 )
 # What is in the name of a case, by each name that it has had; the first that is there counts.
 _NAMED: Mapping[str, tuple[str, ...]] = {
-    "api": ("api",),
-    "ranks": ("tasks", "clients"),
-    "transfer": ("xfersize",),
-    "block": ("blocksize",),
-    "access": ("access",),
-}
+    "api": ("api",), "ranks": ("tasks", "clients"), "transfer": ("xfersize",),
+    "block": ("blocksize",), "access": ("access",),
+}  # fmt: skip
 # What else makes runs unlike each other; old versions say how many clients a node has beside the
 # number of all.
 _SETTINGS = (

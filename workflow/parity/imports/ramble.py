@@ -91,14 +91,9 @@ def _rows(experiment: _Experiment, options: Options, where: str) -> list[Row]:
     workload = experiment.simplified_workload_namespace
     nodes = "" if experiment.n_nodes is None else f"nodes={experiment.n_nodes}"
     lost = Row(
-        block=f"{repeat:g}" if repeat else "",
-        case=as_name(workload, nodes),
-        arm=as_name(arm),
-        source=experiment.name,
-        where=where,
-        told=(f"{workload} {nodes}", arm),
-        **LOST,
-    )
+        block=f"{repeat:g}" if repeat else "", case=as_name(workload, nodes), arm=as_name(arm),
+        source=experiment.name, where=where, told=(f"{workload} {nodes}", arm), **LOST,
+    )  # fmt: skip
     # Two that measure may call their figures alike: then who does is part of the name.
     origins = Counter((context, figure.name) for context, figure in figures)
     rows = []

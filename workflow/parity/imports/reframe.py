@@ -86,14 +86,10 @@ def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
     places = [p for p in (test.system, test.partition, test.environ) if p and p not in DEFAULTS]
     again = again or ("0" if repetition else "")
     lost = Row(
-        block=".".join(filter(None, (again, repetition))),
-        case=as_name(name, *levels, *places),
-        arm=as_name(arm),
-        source=test.unique_name or name,
-        where=where,
-        told=(" ".join([name, *levels, *places]), arm),
-        **LOST,
-    )
+        block=".".join(filter(None, (again, repetition))), case=as_name(name, *levels, *places),
+        arm=as_name(arm), source=test.unique_name or name, where=where,
+        told=(" ".join([name, *levels, *places]), arm), **LOST,
+    )  # fmt: skip
     rows = []
     for key, numbers in (test.perfvalues or {}).items():
         metric = key.rpartition(":")[2]
@@ -105,14 +101,11 @@ def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
             told = "lower" if lower is None else "higher"
         rows.append(
             lost._replace(
-                metric=metric,
-                value=number_of(value),
-                unit=unit,
+                metric=metric, value=number_of(value), unit=unit,
                 better=options.direction(metric, unit if unit != "1" else "", told),
-                valid=test.result in ("pass", "xpass"),
-                where=f"{where}: {metric}",
+                valid=test.result in ("pass", "xpass"), where=f"{where}: {metric}",
             )
-        )
+        )  # fmt: skip
     return rows or [lost]
 
 

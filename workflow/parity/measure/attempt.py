@@ -187,13 +187,10 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
         inside = [] if program.as_given else [order.where(order.hosts[0], evidence)]
         inside += [] if several else [gates.binding_gate(program.cpus, evidence)]
     judged = (
-        *order.session.block_gates,
-        order.state.gate,
-        *inside,
+        *order.session.block_gates, order.state.gate, *inside,
         gates.steal_gate(attempt.steal, order.session.system.max_steal_fraction),
-        gates.left_gate(attempt.left),
-        *attempt.beside,
-    )
+        gates.left_gate(attempt.left), *attempt.beside,
+    )  # fmt: skip
     reason, detail = _reason(attempt, judged)
     if attempt.error or (reason == "exit-status" and not evidence):
         # Nothing of the program ran, and its arm says why.
@@ -211,29 +208,19 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
         evidence = {**evidence, "launcher_seconds": took}
         walls = () if own is None else (own,)
     return RunRecord(
-        session=order.session.number,
-        run=order.run,
-        case=order.case.name,
-        arm=order.arm.name,
-        parameters=dict(order.case.parameters),
-        reason=reason,
-        detail=detail,
-        exit_code=attempt.finished[-1].exit_code if attempt.finished else None,
-        started=started,
+        session=order.session.number, run=order.run, case=order.case.name, arm=order.arm.name,
+        parameters=dict(order.case.parameters), reason=reason, detail=detail,
+        exit_code=attempt.finished[-1].exit_code if attempt.finished else None, started=started,
         starts_wall_seconds=walls,
         wall_seconds=sum(each.wall_seconds for each in timed) if timed else None,
         user_seconds=sum(each.user_seconds for each in timed) if timed else None,
         system_seconds=sum(each.system_seconds for each in timed) if timed else None,
-        steal_fraction=attempt.steal,
-        load_before=load,
-        commands=tuple(map(tuple, attempt.commands)),
-        environment=environment,
+        steal_fraction=attempt.steal, load_before=load,
+        commands=tuple(map(tuple, attempt.commands)), environment=environment,
         environment_sha256="" if several else hashlib.sha256(variables.encode()).hexdigest(),
-        evidence={**evidence, **attempt.evidence},
-        ranks=inner_command.rank_differences(ranks),
-        image_digest=order.state.image_digest,
-        gates=judged,
-    )
+        evidence={**evidence, **attempt.evidence}, ranks=inner_command.rank_differences(ranks),
+        image_digest=order.state.image_digest, gates=judged,
+    )  # fmt: skip
 
 
 def _reason(attempt: Attempt, judged: Sequence[Gate]) -> tuple[str, str]:
@@ -428,14 +415,11 @@ def _run(attempt: Attempt) -> None:
             Path("/proc/sys/vm/drop_caches").write_text("3\n")
         try:
             (finished,) = run_and_wait(
-                (command, folder),
-                environment=environment,
-                folder=place,
+                (command, folder), environment=environment, folder=place,
                 timeout_seconds=max(0.001, deadline - time.monotonic()),
                 on_start=(lambda _pids: sampler.start()) if sampler else None,
-                on_stop=attempt.on_stop,
-                grace_seconds=GRACE_SECONDS if program.ranks else 0.0,
-            )
+                on_stop=attempt.on_stop, grace_seconds=GRACE_SECONDS if program.ranks else 0.0,
+            )  # fmt: skip
         except OSError as error:
             attempt.error = f"cannot start {command[0]}: {error.strerror}"
             break

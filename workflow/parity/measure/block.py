@@ -49,15 +49,10 @@ NO_STOPS: Mapping[tuple[str, str], Stop] = MappingProxyType({})
 
 
 def run_block(
-    plan: Plan,
-    block_name: str,
-    images: Mapping[str, ImageRecord],
-    expected: Mapping[str, str],
-    system: System,
-    folder: Path,
-    stops: Mapping[tuple[str, str], Stop] = NO_STOPS,
+    plan: Plan, block_name: str, images: Mapping[str, ImageRecord], expected: Mapping[str, str],
+    system: System, folder: Path, stops: Mapping[tuple[str, str], Stop] = NO_STOPS,
     checked: Session | None = None,
-) -> Session | None:
+) -> Session | None:  # fmt: skip
     """Run a block in `folder`, which keeps every attempt ever made; write its record last.
 
     Raises UserError: the working folder is not ours, or we stand in it; the allocation is not the
@@ -109,13 +104,9 @@ def run_block(
                 not_started |= BlockRun(plan, left, session, folder).make_all_runs()
                 end_session(session, folder)
             record = BlockRecord(
-                campaign=plan.campaign,
-                name=block.name,
-                number=block.number,
-                runs=block.runs,
-                sessions=read_sessions(folder),
-                not_started=not_started,
-            )
+                campaign=plan.campaign, name=block.name, number=block.number, runs=block.runs,
+                sessions=read_sessions(folder), not_started=not_started,
+            )  # fmt: skip
             BLOCK.write_in(folder, record)
             return session
 
@@ -268,14 +259,9 @@ def _program(
 
 
 def run_batch(
-    plan: Plan,
-    batch: Batch,
-    images: Mapping[str, ImageRecord],
-    expected: Mapping[str, str],
-    system: System,
-    blocks: Path,
-    stops: Mapping[tuple[str, str], Stop],
-) -> BatchRecord:
+    plan: Plan, batch: Batch, images: Mapping[str, ImageRecord], expected: Mapping[str, str],
+    system: System, blocks: Path, stops: Mapping[tuple[str, str], Stop],
+) -> BatchRecord:  # fmt: skip
     """Run the blocks of a batch, each in its own folder below `blocks`.
 
     Raises UserError: as of `run_block`; what is measured by then is kept. `images`, `expected`,

@@ -79,14 +79,10 @@ def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> tuple[Aud
             launch = Launch(model.name_in(Path(state)), image, SCRATCH, Path(state))
             try:
                 subprocess.run(
-                    arm.command(launch, words),
-                    stdin=subprocess.DEVNULL,
-                    stdout=answer,
-                    stderr=errors,
-                    env=launch_environment(os.environ),
-                    timeout=TIMEOUT_SECONDS,
+                    arm.command(launch, words), stdin=subprocess.DEVNULL, stdout=answer,
+                    stderr=errors, env=launch_environment(os.environ), timeout=TIMEOUT_SECONDS,
                     check=True,
-                )
+                )  # fmt: skip
                 answer.seek(0)
                 audit = read_audit(answer)
             except (UserError, subprocess.SubprocessError) as error:
@@ -203,12 +199,9 @@ def _wait_for_the_others(nodes: int, folder: Path) -> None:
 
 
 def check_arm(
-    arm: Arm,
-    state: ArmState,
-    question: Question,
-    not_packaged: Callable[[], Mapping[str, tuple[str, str]]],
-    ours: Mapping[str, str],
-) -> tuple[ArmState, Binaries]:
+    arm: Arm, state: ArmState, question: Question,
+    not_packaged: Callable[[], Mapping[str, tuple[str, str]]], ours: Mapping[str, str],
+) -> tuple[ArmState, Binaries]:  # fmt: skip
     """The state of an arm on this node, and the identity of its binaries if it can be used.
 
     A runtime that is there and broken, or that takes its containers elsewhere (a daemon on another

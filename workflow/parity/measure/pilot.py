@@ -89,16 +89,13 @@ def native_outputs(
         if path.is_file()
     }
     return Outputs(
-        stdout=texts["stdout"],
-        stderr=texts["stderr"],
+        stdout=texts["stdout"], stderr=texts["stderr"],
         files={path.name: as_text(path.read_bytes()) for path in (attempt / "files").glob("*")},
         wall_seconds=made.starts_wall_seconds,
         samples=tuple(map(json.loads, texts.get("samples.jsonl", "").splitlines())),
-        parameters=made.parameters,
-        command=made.last_command,
-        last_level_cache=session.node.last_level_cache,
-        memory=session.node.memory,
-    )
+        parameters=made.parameters, command=made.last_command,
+        last_level_cache=session.node.last_level_cache, memory=session.node.memory,
+    )  # fmt: skip
 
 
 def _refused(case: Case, why: str) -> UserError:

@@ -90,16 +90,10 @@ def begin(block: Block, folder: Path) -> None:
     before = _kept(folder)
     now, seconds = places.now(), before.seconds if before else 0.0
     begun = BlockProgress(
-        block=block.name,
-        runs=len(block.runs),
-        started=before.started if before else now,
-        session_started=now,
-        updated=now,
-        seconds=seconds,
-        seconds_before=seconds,
-        runs_ended={},
+        block=block.name, runs=len(block.runs), started=before.started if before else now,
+        session_started=now, updated=now, seconds=seconds, seconds_before=seconds, runs_ended={},
         runs_not_started={},
-    )
+    )  # fmt: skip
     PROGRESS.write_in(folder, begun)
 
 
@@ -169,16 +163,11 @@ def _of_finished(block: Block, folder: Path) -> BlockProgress | None:
         return None
     each = [_seconds_between(*span) for span in spans]
     return BlockProgress(
-        block=block.name,
-        runs=len(block.runs),
-        started=spans[0][0],
-        session_started=spans[-1][0],
-        updated=spans[-1][1],
-        seconds=sum(each),
-        seconds_before=sum(each[:-1]),
+        block=block.name, runs=len(block.runs), started=spans[0][0], session_started=spans[-1][0],
+        updated=spans[-1][1], seconds=sum(each), seconds_before=sum(each[:-1]),
         runs_ended={r: last_reason(a) for r, a in attempts.items() if a and r not in not_started},
         runs_not_started=not_started,
-    )
+    )  # fmt: skip
 
 
 def _seconds_between(start: str, end: str) -> float:

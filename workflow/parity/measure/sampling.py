@@ -22,16 +22,11 @@ def node_sample(seconds: float) -> dict[str, Any]:
     """The node's memory in bytes; `node_used` is MemTotal minus MemFree, as Torrez et al."""
     memory = psutil.virtual_memory()
     return {
-        **_NOTHING,
-        "seconds": seconds,
-        "process": "",
-        "pid": 0,
-        "node_used": memory.total - memory.free,
-        "node_available": memory.available,
-        "node_cached": memory.cached,
-        "node_shmem": memory.shared,
+        **_NOTHING, "seconds": seconds, "process": "", "pid": 0,
+        "node_used": memory.total - memory.free, "node_available": memory.available,
+        "node_cached": memory.cached, "node_shmem": memory.shared,
         "node_free_per_cpu": free_per_cpu(ZONES.read_text()),
-    }
+    }  # fmt: skip
 
 
 def process_sample(process: psutil.Process, seconds: float) -> dict[str, Any]:
@@ -42,13 +37,10 @@ def process_sample(process: psutil.Process, seconds: float) -> dict[str, Any]:
     """
     maps = process.memory_maps(grouped=False)
     return {
-        **_NOTHING,
-        "seconds": seconds,
-        "process": process.name(),
-        "pid": process.pid,
+        **_NOTHING, "seconds": seconds, "process": process.name(), "pid": process.pid,
         "private_writable": sum(m.size for m in maps if "w" in m.perms and "p" in m.perms),
         "private_dirty": sum(m.private_dirty for m in maps),
-    }
+    }  # fmt: skip
 
 
 class Sampler(threading.Thread):

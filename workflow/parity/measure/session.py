@@ -115,14 +115,9 @@ class Session:
 
 
 def begin_session(
-    plan: Plan,
-    images: Mapping[str, ImageRecord],
-    expected: Mapping[str, str],
-    system: System,
-    allocation: Allocation,
-    folder: Path,
-    checked: Session | None = None,
-) -> Session:
+    plan: Plan, images: Mapping[str, ImageRecord], expected: Mapping[str, str], system: System,
+    allocation: Allocation, folder: Path, checked: Session | None = None,
+) -> Session:  # fmt: skip
     """Check the nodes, the arms, the images and the binaries; nothing is timed yet.
 
     `checked`: the session of the block measured just before it, in this process and this
@@ -135,15 +130,11 @@ def begin_session(
     number = next_session(folder)
     before = [session for each in begun(plan, folder).values() for session in each]
     question = Question(
-        arms=plan.arms,
-        binaries=binaries_of(plan),
-        needs=plan.needs,
-        images=images,
-        expected=expected,
-        nodes=len(allocation.hosts),
+        arms=plan.arms, binaries=binaries_of(plan), needs=plan.needs, images=images,
+        expected=expected, nodes=len(allocation.hosts),
         max_busy_fraction=(most_busy := 1.0 if plan.is_paired else system.max_busy_fraction),
         settle_seconds=system.settle_seconds,
-    )
+    )  # fmt: skip
     here = (allocation.job, allocation.hosts)
     # What is said of a job may change.
     is_known = checked and (checked.allocation.job, checked.allocation.hosts) == here
@@ -166,24 +157,15 @@ def begin_session(
         answers[0].size, hosts=allocation.hosts, launcher=system.launcher is not None
     )
     session = Session(
-        number=number,
-        node=size,
-        allocation=allocation,
+        number=number, node=size, allocation=allocation,
         states={name: _arm_of_all(name, nodes) for name in plan.arms},
         namespaces={answer.state.node_name: answer.namespaces for answer in answers},
-        benchmarks=presences,
-        block_gates=(idle,),
-        system=system,
-        question=question,
+        benchmarks=presences, block_gates=(idle,), system=system, question=question,
         answers=answers,
-    )
+    )  # fmt: skip
     start = SessionStart(
-        **(asdict(first) | {"arms": dict(session.states)}),
-        started=now(),
-        program=program,
-        system=system.name,
-        scale_label=system.scale_label,
-        allocation=dict(allocation.facts),
+        **(asdict(first) | {"arms": dict(session.states)}), started=now(), program=program,
+        system=system.name, scale_label=system.scale_label, allocation=dict(allocation.facts),
         other_nodes=tuple(
             replace(
                 other,
@@ -192,7 +174,7 @@ def begin_session(
             )
             for other in others
         ),
-    )
+    )  # fmt: skip
     write_document(folder / SESSION_START.format(number), start)
     _refuse_unusable(session.states, before)
     if not idle.passed:
@@ -241,13 +223,9 @@ def _presences(plan: Plan) -> dict[str, Availability]:
 
 
 def _answers(
-    question: Question,
-    system: System,
-    allocation: Allocation,
-    folder: Path,
-    number: int,
+    question: Question, system: System, allocation: Allocation, folder: Path, number: int,
     known: Session | None,
-) -> tuple[NodeAnswer, ...]:
+) -> tuple[NodeAnswer, ...]:  # fmt: skip
     """The answers of all nodes, in the order of the allocation.
 
     `known`: a session that has the arms and binaries already; those are not asked for again. Raises

@@ -88,12 +88,9 @@ def kill_group(leader: int, grace_seconds: float = 0.0) -> None:
 
 
 def started(
-    words: Sequence[str],
-    out: IO[bytes],
-    err: IO[bytes],
-    environment: Mapping[str, str],
+    words: Sequence[str], out: IO[bytes], err: IO[bytes], environment: Mapping[str, str],
     folder: Path | None,
-) -> subprocess.Popen[bytes]:
+) -> subprocess.Popen[bytes]:  # fmt: skip
     """A command that reads nothing, in a session and process group of its own; raises OSError."""
     return subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=dict(environment), cwd=folder,
@@ -102,14 +99,10 @@ def started(
 
 
 def run_and_wait(
-    *starts: tuple[Sequence[str], Path],
-    environment: Mapping[str, str],
-    timeout_seconds: float,
-    folder: Path | None = None,
-    on_start: Callable[[Sequence[int]], None] | None = None,
-    on_stop: Sequence[Callable[[], None]] = (),
-    grace_seconds: float = 0.0,
-) -> list[Finished]:
+    *starts: tuple[Sequence[str], Path], environment: Mapping[str, str], timeout_seconds: float,
+    folder: Path | None = None, on_start: Callable[[Sequence[int]], None] | None = None,
+    on_stop: Sequence[Callable[[], None]] = (), grace_seconds: float = 0.0,
+) -> list[Finished]:  # fmt: skip
     """Run a command, or several at once, to their ends.
 
     Raises OSError: one of the commands cannot be started at all, and then nor is any other. Returns

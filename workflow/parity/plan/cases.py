@@ -70,18 +70,15 @@ def cases_of(
     margin = entry["margin_percent"]
     return [
         Case(
-            name="-".join(filter(None, [name, allocation, *levels, values])),
-            benchmark=name,
+            name="-".join(filter(None, [name, allocation, *levels, values])), benchmark=name,
             parameters=combination | placed | dict(zip(factors, levels, strict=True)),
-            margin=None if margin is None else margin / 100,
-            primary=benchmark.primary,
-            differences=benchmark.differences,
-            timeout_seconds=entry.get("timeout_seconds", 300),
+            margin=None if margin is None else margin / 100, primary=benchmark.primary,
+            differences=benchmark.differences, timeout_seconds=entry.get("timeout_seconds", 300),
         )
         for allocation, placed in placements.items()
         for levels in itertools.product(*factors.values())
         for values, combination in _combinations(parameters).items()
-    ]
+    ]  # fmt: skip
 
 
 def _placements(

@@ -76,12 +76,9 @@ class Study(Design, frozen=True, kw_only=True):
 
 
 def load_study(
-    path: Path | str,
-    scale: str,
-    toolchain: str = TOOLCHAIN,
-    minutes: float | None = None,
+    path: Path | str, scale: str, toolchain: str = TOOLCHAIN, minutes: float | None = None,
     amounts: Amounts = NO_AMOUNTS,
-) -> Study:
+) -> Study:  # fmt: skip
     """The study file at `path`, at one of its scales; the others are checked as well.
 
     Raises UserError: a misspelt key, an unknown arm, benchmark, factor, level or parameter, a value
@@ -140,18 +137,11 @@ def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amou
     given = ("attempts", "minutes", "blocks_per_job", "design")
     return Study(
         **{key: document[key] for key in ("study", "title", "reproduces", "seed", "reference")},
-        **{key: size[key] for key in given if key in size},
-        scale=scale,
-        aa_pair=tuple(document["aa_pair"]),
-        arms=tuple(arms),
-        cases=cases,
-        blocks=size["blocks"],
-        image=image,
-        is_piloted=size.get("pilot", False),
-        not_tested=(*declared, *without),
-        positive_control=control,
-        looks=tuple(looks),
-    )
+        **{key: size[key] for key in given if key in size}, scale=scale,
+        aa_pair=tuple(document["aa_pair"]), arms=tuple(arms), cases=cases, blocks=size["blocks"],
+        image=image, is_piloted=size.get("pilot", False), not_tested=(*declared, *without),
+        positive_control=control, looks=tuple(looks),
+    )  # fmt: skip
 
 
 def _paired(case: Case, where: str) -> Case:

@@ -75,13 +75,9 @@ def kind_of(labels: Iterable[str]) -> SystemKind:
         return between.join(dict.fromkeys(filter(None, (getattr(kind, key) for kind in kinds))))
 
     return SystemKind(
-        label=" + ".join(names),
-        note=each("note"),
-        threat=each("threat"),
-        conduct=each("conduct"),
-        margin=each("margin", " or "),
-        one_host=any(kind.one_host for kind in kinds),
-    )
+        label=" + ".join(names), note=each("note"), threat=each("threat"), conduct=each("conduct"),
+        margin=each("margin", " or "), one_host=any(kind.one_host for kind in kinds),
+    )  # fmt: skip
 
 
 class Job(NamedTuple):

@@ -64,22 +64,18 @@ def write_crate(archive: Path) -> Path:
     crate.root_dataset["author"] = crate.root_dataset["publisher"] = by
     crate.root_dataset["mentions"] = crate.add(
         ContextEntity(
-            crate,
-            "#measurement",
+            crate, "#measurement",
             {
-                "@type": "CreateAction",
-                "name": f"Measurement of {plan.campaign}",
+                "@type": "CreateAction", "name": f"Measurement of {plan.campaign}",
                 "description": f"{plan.title}, in {counted(origin.sessions, 'session')}",
-                "startTime": origin.began,
-                "endTime": origin.ended,
-                "actionStatus": "http://schema.org/CompletedActionStatus",
-                "agent": by,
+                "startTime": origin.began, "endTime": origin.ended,
+                "actionStatus": "http://schema.org/CompletedActionStatus", "agent": by,
                 "instrument": _programs(crate, origin),
                 "object": [files[name] for name in (PLAN, IMAGES)],
                 "result": [file for name, file in files.items() if name not in (PLAN, IMAGES)],
             },
         )
-    )
+    )  # fmt: skip
     crate.metadata.write(archive)
     return archive / CRATE
 

@@ -102,14 +102,11 @@ def gather_raw(folders: Iterable[Path]) -> Iterator[Row]:
             paths = sorted(collected.iterdir()) if collected.is_dir() else []
             files = {path.name: as_text(path.read_bytes()) for path in paths}
             yield key | {
-                "run": run,
-                "attempt": number,
-                "record": _content(attempt / RECORD.file).decode(),
-                "stdout": _content(attempt / "stdout"),
-                "stderr": _content(attempt / "stderr"),
+                "run": run, "attempt": number, "record": _content(attempt / RECORD.file).decode(),
+                "stdout": _content(attempt / "stdout"), "stderr": _content(attempt / "stderr"),
                 "files": json.dumps(files, sort_keys=True),
                 "samples": _content(attempt / "samples.jsonl").decode(),
-            }
+            }  # fmt: skip
 
 
 def _key(block: BlockRecord) -> Row:
@@ -339,13 +336,10 @@ def provenance(dataset: Path) -> Provenance:
             for name, state in session.start.arms.items():
                 versions.setdefault(name, set()).add(state.version)
     return Provenance(
-        began=min(began),
-        ended=max(ended),
-        blocks=blocks,
-        sessions=len(began),
+        began=min(began), ended=max(ended), blocks=blocks, sessions=len(began),
         programs=tuple(programs[text] for text in sorted(programs)),
         runtimes={name: tuple(sorted(said)) for name, said in versions.items()},
-    )
+    )  # fmt: skip
 
 
 def broken_files(archive: Path) -> list[str]:

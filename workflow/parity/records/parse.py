@@ -102,35 +102,21 @@ def _planned(plan: Plan, block: BlockRecord, run: Run) -> Row:
     """A run's row as far as the plan alone can fill it: that of one that was interrupted."""
     case = plan.case_in(plan.case(run.case), run.arm)
     return {
-        "campaign": plan.campaign,
-        "block": block.name,
-        "block_number": block.number,
-        "run": run.name,
-        "attempt": 0,
-        "benchmark": case.benchmark,
-        "case": run.case,
-        "arm": run.arm,
-        "runtime": plan.arm_runtimes[run.arm],
-        "parameters": canonical(case.parameters),
-        "final": True,
-        "stage": "planned",
-        "reason": INTERRUPTED,
-        "detail": "the runner was ended before this attempt was",
-        "started": "",
-        "command": "[]",
-        "evidence": "{}",
+        "campaign": plan.campaign, "block": block.name, "block_number": block.number,
+        "run": run.name, "attempt": 0, "benchmark": case.benchmark, "case": run.case,
+        "arm": run.arm, "runtime": plan.arm_runtimes[run.arm],
+        "parameters": canonical(case.parameters), "final": True, "stage": "planned",
+        "reason": INTERRUPTED, "detail": "the runner was ended before this attempt was",
+        "started": "", "command": "[]", "evidence": "{}",
         **dict.fromkeys(("session", "exit_code", *_MEASURED)),
         **dict.fromkeys((*_DIGESTS, "binary_sha256", "closure_sha256", "stdout_sha256"), ""),
-    }
+    }  # fmt: skip
 
 
 def _add_started(
-    plan: Plan,
-    block: BlockRecord,
-    made: tuple[Run, Row, Mapping[str, Any], RunRecord],
-    newest: Mapping[str, int],
-    tables: dict[str, list[Row]],
-) -> None:
+    plan: Plan, block: BlockRecord, made: tuple[Run, Row, Mapping[str, Any], RunRecord],
+    newest: Mapping[str, int], tables: dict[str, list[Row]],
+) -> None:  # fmt: skip
     """Fill in the row of an attempt that was started, and add its numbers and samples."""
     run, row, left, record = made
     case = plan.case(run.case)
@@ -172,14 +158,11 @@ def _add_started(
             tables["metrics"].append(
                 shared
                 | {
-                    "metric": metric.name,
-                    "value": float(metric.value),
-                    "unit": metric.unit,
-                    "better": metric.better,
-                    "clock": metric.clock,
+                    "metric": metric.name, "value": float(metric.value), "unit": metric.unit,
+                    "better": metric.better, "clock": metric.clock,
                     "primary": metric.name in case.primary,
                 }
-            )
+            )  # fmt: skip
     tables["samples"] += [key | dict(sample) for sample in outputs.samples]
 
 

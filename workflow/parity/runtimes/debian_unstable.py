@@ -19,12 +19,9 @@ _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 def install(
-    package: str,
-    libraries: Sequence[str],
-    programs: Sequence[str],
-    prefix: Path,
+    package: str, libraries: Sequence[str], programs: Sequence[str], prefix: Path,
     lay_out: Callable[[Path], None] = lambda tree: None,
-) -> None:
+) -> None:  # fmt: skip
     """Download, unpack and link a package's programs into the folder `prefix` (root only).
 
     Args:

@@ -137,12 +137,9 @@ def no_root() -> Availability | None:
 
 
 def probed(
-    program: str,
-    remedy: str,
-    *problems: Callable[[], Availability | None],
-    called: str = "",
+    program: str, remedy: str, *problems: Callable[[], Availability | None], called: str = "",
     asked: str = "--version",
-) -> Availability:
+) -> Availability:  # fmt: skip
     """Whether a program is installed and there is none of the problems, with its version.
 
     `remedy`: how it is installed. `called`: what is set before the version that the program says of

@@ -146,14 +146,11 @@ class Mount(Arm):
 
 
 ARMS = (
-    Namespaces(),
-    Bubblewrap(),
-    Chroot("chroot-a", "Chroot A"),
-    Chroot("chroot-b", "Chroot B"),
+    Namespaces(), Bubblewrap(), Chroot("chroot-a", "Chroot A"), Chroot("chroot-b", "Chroot B"),
     Mount("mount-directory", "Directory (bind)", "directory", "directory"),
     Mount("mount-squashfs", "SquashFS (kernel)", "squashfs", "squashfs", "squashfs"),
     Mount("mount-squashfuse", "squashfuse", "squashfuse", "squashfs", "fuse"),
     Mount("mount-squashfuse-ll", "squashfuse_ll", "squashfuse_ll", "squashfs", "fuse"),
     Mount("mount-overlay", "OverlayFS (kernel)", "overlay", "directory", "overlay"),
     Mount("mount-fuse-overlayfs", "fuse-overlayfs", "fuse-overlayfs", "directory", "fuse"),
-)
+)  # fmt: skip

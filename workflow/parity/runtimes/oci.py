@@ -19,14 +19,11 @@ class Lxc(Arm):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         file = launch.state / "lxc.conf"
         lines = [
-            f"lxc.rootfs.path = dir:{launch.location}",
-            "lxc.rootfs.options = ro",
-            "lxc.net.0.type = none",
-            "lxc.mount.auto = proc:rw sys:rw",
-            "lxc.mount.entry = /dev dev none rbind 0 0",
-            _entry(launch.scratch, "rbind,rw"),
+            f"lxc.rootfs.path = dir:{launch.location}", "lxc.rootfs.options = ro",
+            "lxc.net.0.type = none", "lxc.mount.auto = proc:rw sys:rw",
+            "lxc.mount.entry = /dev dev none rbind 0 0", _entry(launch.scratch, "rbind,rw"),
             *(_entry(path, "bind,ro") for path in (HOSTS, *launch.binds)),
-        ]
+        ]  # fmt: skip
         file.write_text("".join(f"{line}\n" for line in lines))
         return [
             *("lxc-execute", f"--name={launch.name}", f"--lxcpath={launch.state}"),

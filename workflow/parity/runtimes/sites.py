@@ -144,9 +144,6 @@ class SlurmPlugin(Arm):
 
 
 ARMS = (
-    Enroot(),
-    Sarus(),
-    Shifter(),
-    SlurmPlugin("pyxis", "Pyxis", "--container-image"),
+    Enroot(), Sarus(), Shifter(), SlurmPlugin("pyxis", "Pyxis", "--container-image"),
     SlurmPlugin("cscs-engine", "CSCS container engine", "--environment"),
-)
+)  # fmt: skip

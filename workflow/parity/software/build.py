@@ -97,12 +97,9 @@ def system_context(containers: Path, packages: Sequence[str]) -> Context:
 
 
 def compiled_context(
-    containers: Path,
-    packages: Sequence[str],
-    sources: Sequence[str],
-    compiler: Sequence[str],
+    containers: Path, packages: Sequence[str], sources: Sequence[str], compiler: Sequence[str],
     folder: Path,
-) -> Context:
+) -> Context:  # fmt: skip
     """The same in an empty folder, and on top the programs that are compiled from our own sources.
 
     `compiler` are the packages (`name=version`) that compile them, natively as well.
@@ -121,13 +118,9 @@ def compiled_context(
 
 
 def spack_context(
-    containers: Path,
-    packages: Sequence[str],
-    toolchain: Toolchain,
-    spack: Spack,
-    sources: Path,
+    containers: Path, packages: Sequence[str], toolchain: Toolchain, spack: Spack, sources: Path,
     folder: Path,
-) -> Context:
+) -> Context:  # fmt: skip
     """The same in an empty folder, and on top what Spack builds from the toolchain's lock.
 
     `sources` is a source mirror that has all sources of the lock.
@@ -152,12 +145,9 @@ def spack_context(
     lock = read_origin(toolchain.origin)
     arguments = {
         "PACKAGES": " ".join(sorted({*packages, *debian.run})),
-        "BUILD_PACKAGES": " ".join(debian.build),
-        "PREFIX": str(spack.site.prefix),
-        "TOOLCHAIN": toolchain.name,
-        "LOCK": lock.lock,
-        "RECIPES": lock.recipes,
-    }
+        "BUILD_PACKAGES": " ".join(debian.build), "PREFIX": str(spack.site.prefix),
+        "TOOLCHAIN": toolchain.name, "LOCK": lock.lock, "RECIPES": lock.recipes,
+    }  # fmt: skip
     texts = system_context(containers, ()).made_from
     made_from = [texts, canonical(lock), spack.version, spack.commit]
     return Context(folder, "spack", arguments, "\0".join(made_from))
@@ -205,15 +195,11 @@ def build_command(
 
 
 def made(
-    empty: ImageRecord,
-    make: Callable[[Path], str | None],
-    destination: Path,
-    tool: Sequence[str],
-    log: Path | None,
-    *,
+    empty: ImageRecord, make: Callable[[Path], str | None], destination: Path, tool: Sequence[str],
+    log: Path | None, *,
     digest: Callable[[str], str] = lambda location: files.digest(Path(location)),
     size: Callable[[str], int] = lambda location: files.size_on_disk(Path(location)),
-) -> ImageRecord:
+) -> ImageRecord:  # fmt: skip
     """A format that is made beside its place, and given its name as soon as it is whole.
 
     Args:

@@ -78,12 +78,9 @@ def origin_of(toolchain: Toolchain, spack_version: str) -> LockOrigin:
         name = str(path.relative_to(toolchain.recipes))
         recipes.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     return LockOrigin(
-        version=2,
-        spack=spack_version,
-        recipes=f"sha256:{recipes.hexdigest()}",
-        manifest=files.digest(toolchain.manifest),
-        lock=files.digest(toolchain.lock),
-    )
+        version=2, spack=spack_version, recipes=f"sha256:{recipes.hexdigest()}",
+        manifest=files.digest(toolchain.manifest), lock=files.digest(toolchain.lock),
+    )  # fmt: skip
 
 
 def check_lock(toolchain: Toolchain) -> None:

@@ -110,13 +110,9 @@ class Toolchain:
 
 
 def choose_toolchain(
-    named: str,
-    entries: Mapping[str, Any],
-    where: str,
-    recipes: Path = RECIPES,
-    *,
+    named: str, entries: Mapping[str, Any], where: str, recipes: Path = RECIPES, *,
     needed: bool = True,
-) -> Toolchain:
+) -> Toolchain:  # fmt: skip
     """The toolchain that config/config.yaml names: of the system's file, or a site's folder.
 
     `entries`: `toolchains` of the system's file, which is `where`. `needed`: whether it is refused
