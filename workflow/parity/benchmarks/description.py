@@ -33,8 +33,7 @@ class Metric:
 class Quantity:
     """What one metric of a benchmark is.
 
-    Attributes:
-        is_cost: whether more or less of it costs anything; what does not is told beside the costs.
+    `is_cost`: whether more or less of it costs anything; what does not is told beside the costs.
     """
 
     metric: str  # its name in the records: snake_case, unique within the benchmark

@@ -69,9 +69,8 @@ _REACHED = re.compile(
 class World(NamedTuple):
     """The ranks of one program, as they name each other.
 
-    Attributes:
-        reached: how many processes reach a rank over a transport, by (rank, transport);
-            over `self` that is the rank itself.
+    `reached`: how many processes reach a rank over a transport, by (rank, transport); over `self`
+    that is the rank itself.
     """
 
     jobs: frozenset[str]  # names of the MPI jobs; a single one if the ranks form one world

@@ -108,8 +108,7 @@ def package_version(package: str) -> str:
 class SpackPackage:
     """One build of a package of Spack's repository, or of envs/spack/repo.
 
-    Attributes:
-        folder: its folder in the view, of which each build has one; the package's name if empty.
+    `folder`: its folder in the view, of which each build has one; the package's name if empty.
     """
 
     name: str

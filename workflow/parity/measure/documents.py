@@ -25,8 +25,7 @@ from parity.software.images import ImageRecord
 class Gate(Document, frozen=True, kw_only=False):
     """The outcome of one gate; the reason code of a failure is `gate-` and its name.
 
-    Attributes:
-        detail: what was expected and what was seen, when it did not hold.
+    `detail`: what was expected and what was seen, when it did not hold.
     """
 
     name: str

@@ -157,10 +157,9 @@ def ulimits() -> list[str]:
 class Podman(Engine):
     """`podman run` with runc: crun refuses mixed cgroup layouts.
 
-    Attributes:
-        shared: namespaces that the container shares with the host. Ranks of one node that all
-            have process 1 in namespaces of their own take each other for themselves in Open MPI
-            4's shared memory, and crash.
+    `shared`: namespaces that the container shares with the host. Ranks of one node that all have
+    process 1 in namespaces of their own take each other for themselves in Open MPI 4's shared
+    memory, and crash.
     """
 
     name: str

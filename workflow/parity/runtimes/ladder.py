@@ -220,8 +220,7 @@ MECHANISMS = {
 class Step(Arm):
     """The ladder up to one step.
 
-    Attributes:
-        mechanisms: what is on, in the order of `MECHANISMS`; the step is named after the last.
+    `mechanisms`: what is on, in the order of `MECHANISMS`; the step is named after the last.
     """
 
     variant = True
