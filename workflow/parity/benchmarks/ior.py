@@ -3,18 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from parity.benchmarks import openmpi
+from parity.benchmarks import openmpi, reading
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
-from parity.benchmarks.reading import (
-    Printed,
-    Refused,
-    Said,
-    require_agreement,
-    require_complete,
-    require_equal,
-    said_in_json,
-)
 from parity.core.errors import UserError
 
 _SUMMARY = "ior.json"
@@ -63,9 +54,9 @@ class Ior(Benchmark):
         openmpi.require_one_world(outputs)
         # Each rank then ends with an error, and the summary may be lost with the first.
         if "Incorrect data on" in outputs.stdout:
-            raise Refused("validation-failed", "what was read is not what was written")
-        require_complete(text, '"Version": "4.0', r'"Finished": "[^"]*"\n\}')
-        said = said_in_json(text)
+            raise reading.Refused("validation-failed", "what was read is not what was written")
+        reading.require_complete(text, '"Version": "4.0', r'"Finished": "[^"]*"\n\}')
+        said = reading.said_in_json(text)
         options = {
             **dict.fromkeys(("writeFile", "readFile", "checkWrite", "fsync", "reorderTasks"), 1),
             "filePerProc": int(asked["file"] == "own"),
@@ -83,13 +74,13 @@ class Ior(Benchmark):
         )
         # No parameter of the summary tells direct access, but IOR repeats its command line.
         words = said["Command line"].split()
-        require_equal(str(words.count(_DIRECT)), int(asked["access"] == "direct"), _DIRECT)
+        reading.require_equal(str(words.count(_DIRECT)), int(asked["access"] == "direct"), _DIRECT)
         data = asked["block_mib"] * asked["ranks"]
         rates = (_rate(said, place, name, data) for place, name in enumerate(("write", "read")))
         return self.measured(dict(zip(("write", "read"), rates, strict=True)))
 
 
-def _rate(said: Said, place: int, name: str, data: int) -> float:
+def _rate(said: reading.Said, place: int, name: str, data: int) -> float:
     """MiB/s of one direction, the best and only one of its repetitions, of so many MiB.
 
     The summary repeats what the result of the repetition states, digit for digit.
@@ -97,13 +88,15 @@ def _rate(said: Said, place: int, name: str, data: int) -> float:
     entry, result = f"summary.{place}", f"tests.0.Results.{place}"
     said.require({f"{entry}.operation": name, f"{result}.access": name, f"{entry}.repetitions": 1})
     size = said.printed(f"{entry}.xsizeMiB")
-    require_equal(str(size.value), float(data), "MiB in all")
+    reading.require_equal(str(size.value), float(data), "MiB in all")
     rate = said[f"{result}.bwMiB"]
     for key in ("bwMeanMIB", "bwMinMIB", "bwMaxMIB"):
         if said[f"{entry}.{key}"] != rate:
-            raise Refused("contradictory", f"{name}: the result and {key} differ")
+            raise reading.Refused("contradictory", f"{name}: the result and {key} differ")
     moved = said.printed(f"{result}.bwMiB") * said.printed(f"{result}.totalTime")
-    require_agreement(moved, Printed(data), f"{name}: rate times time, and MiB moved")
+    reading.require_agreement(
+        moved, reading.Printed(data), f"{name}: rate times time, and MiB moved"
+    )
     return said.positive(f"{result}.bwMiB")
 
 

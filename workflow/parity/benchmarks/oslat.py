@@ -9,16 +9,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from parity.benchmarks import reading
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import (
-    Refused,
-    Said,
-    require_agreement,
-    require_complete,
-    require_equal,
-    said_in_json,
-    stated_once,
-)
 from parity.benchmarks.selfish import quantiles_of
 
 # The most that it has: turns of a millisecond and more are counted in the last one.
@@ -49,42 +41,44 @@ class Oslat(Benchmark):
     def read(self, outputs: Outputs) -> Parsed:
         """Share, rate and quantiles; valid if both of its outputs tell the same of a whole run."""
         results = outputs.files.get(RESULTS, "")
-        require_complete(results, '"file_version": 1', r"\n\}")
-        said = said_in_json(results)
+        reading.require_complete(results, '"file_version": 1', r"\n\}")
+        said = reading.said_in_json(results)
         # The colon is oslat's.
         words = said["cmdline:"].split()
         buckets = [after for word, after in pairwise(words) if word == _BUCKETS]
         if len(buckets) != 1:
-            raise Refused("truncated", "the results do not tell their buckets")
-        require_equal(buckets[0], BUCKETS, "buckets")
+            raise reading.Refused("truncated", "the results do not tell their buckets")
+        reading.require_equal(buckets[0], BUCKETS, "buckets")
         turns = _turns(said)
         shown = self.printed.read(outputs.stdout)
-        counted = stated_once(_PRINTED.findall(outputs.stdout))
+        counted = reading.stated_once(_PRINTED.findall(outputs.stdout))
         if {int(length): int(times) for length, times in counted.items() if int(times)} != turns:
-            raise Refused("contradictory", "the file counts other turns than were printed")
+            raise reading.Refused("contradictory", "the file counts other turns than were printed")
         shown.require({"maximum": said[f"{_THREAD}max"]})
         for name, key in (("average", "avg"), ("duration", "duration")):
             both = f"{name.capitalize()}, twice"
-            require_agreement(shown.printed(name), said.printed(_THREAD + key), both)
+            reading.require_agreement(shown.printed(name), said.printed(_THREAD + key), both)
         seconds, asked = said.positive(f"{_THREAD}duration"), outputs.parameters["seconds"]
         if seconds < 0.99 * asked:
-            raise Refused("wrong-size", f"asked for {asked} s, it looked for {seconds:.3f}")
+            raise reading.Refused("wrong-size", f"asked for {asked} s, it looked for {seconds:.3f}")
         return self.measured(_values(said, turns, seconds))
 
 
-def _turns(said: Said) -> dict[int, int]:
+def _turns(said: reading.Said) -> dict[int, int]:
     """How many turns its file counts, by their length in µs."""
     counted = {}
     for path, times in said.items():
         if path.startswith(f"{_THREAD}histogram."):
             length = path.removeprefix(f"{_THREAD}histogram.")
             if not (_WHOLE.fullmatch(length) and _WHOLE.fullmatch(times)):
-                raise Refused("unparsable", f"the file counts {times[:40]!r} of {length[:40]!r} µs")
+                raise reading.Refused(
+                    "unparsable", f"the file counts {times[:40]!r} of {length[:40]!r} µs"
+                )
             counted[int(length)] = int(times)
     return counted
 
 
-def _values(said: Said, turns: Mapping[int, int], seconds: float) -> dict[str, float]:
+def _values(said: reading.Said, turns: Mapping[int, int], seconds: float) -> dict[str, float]:
     """Of the turns by their length in µs, rounded up: the first bucket's are the loop's own.
 
     Its average counts each turn with its bucket, and those that are too long with their length:
@@ -99,12 +93,12 @@ def _values(said: Said, turns: Mapping[int, int], seconds: float) -> dict[str, f
     # In the middle of its microsecond each.
     lost = float(((buckets - 0.5) * times).sum()) + (beyond if BUCKETS in turns else 0.0)
     if lost < 0:
-        raise Refused("contradictory", "the average is less than that of the turns")
+        raise reading.Refused("contradictory", "the average is less than that of the turns")
     values = {"noise_share": lost / 1e6 / seconds, "events_per_second": int(times.sum()) / seconds}
     if not len(times):
         return values
     if times.sum() > MOST_TURNS:
-        raise Refused("unparsable", f"{times.sum()} turns of more than a microsecond")
+        raise reading.Refused("unparsable", f"{times.sum()} turns of more than a microsecond")
     lengths = np.append(np.repeat(buckets, times)[:-1], said.positive(f"{_THREAD}max"))
     return values | quantiles_of(lengths / 1e6)
 

@@ -14,18 +14,8 @@ from msgspec.structs import replace
 from parity.benchmarks.model import Program
 from parity.core.commands import answer_of
 from parity.core.errors import UserError
-from parity.measure import places, progress
+from parity.measure import documents, places, progress
 from parity.measure.attempt import AllocationLost, ArmLost, Order, make_attempt
-from parity.measure.documents import (
-    BLOCK,
-    RECORD,
-    STARTED,
-    BatchRecord,
-    BlockRecord,
-    NotStarted,
-    read_sessions,
-    refuse_another_system,
-)
 from parity.measure.inner_command import clean_up, on_each_node
 from parity.measure.session import (
     Session,
@@ -74,19 +64,19 @@ def run_block(
         problem = f"the study lies in {SCRATCH}, where measured programs work and are ended"
         raise UserError(problem, action="move the clone to another folder")
     for each, sessions in begun(plan, folder).items():
-        refuse_another_system(each, sessions, system.name)
+        documents.refuse_another_system(each, sessions, system.name)
     allocation = this_allocation(system, block.nodes)
     # A workflow that was killed leaves its jobs running; the next one's wait for them here,
     # and find the block done.
-    was_finished = BLOCK.is_in(folder)
+    was_finished = documents.BLOCK.is_in(folder)
     with places.only_one(folder, "another job that runs this block"):
-        if BLOCK.is_in(folder) and not was_finished:
+        if documents.BLOCK.is_in(folder) and not was_finished:
             return checked
         with places.only_one(SCRATCH, "another measurement on this node"):
             end_interrupted(folder)
             progress.begin(block, folder)
             not_started = {
-                run.name: NotStarted(reason=stop.reason, detail=stop.detail)
+                run.name: documents.NotStarted(reason=stop.reason, detail=stop.detail)
                 for run in block.runs
                 # Of a pair there is no run without the other.
                 for stop in (stops.get((r.case, r.arm)) for r in block.runs if r.case == run.case)
@@ -103,11 +93,11 @@ def run_block(
                 tell_what_lacks(session, plan)
                 not_started |= BlockRun(plan, left, session, folder).make_all_runs()
                 end_session(session, folder)
-            record = BlockRecord(
+            record = documents.BlockRecord(
                 campaign=plan.campaign, name=block.name, number=block.number, runs=block.runs,
-                sessions=read_sessions(folder), not_started=not_started,
+                sessions=documents.read_sessions(folder), not_started=not_started,
             )  # fmt: skip
-            BLOCK.write_in(folder, record)
+            documents.BLOCK.write_in(folder, record)
             return session
 
 
@@ -117,9 +107,9 @@ def end_interrupted(folder: Path) -> None:
     Their processes are ended when the session checks the nodes.
     """
     for attempt in sorted(folder.glob("runs/*/attempt-*")):
-        if RECORD.is_in(attempt) or not STARTED.is_in(attempt):
+        if documents.RECORD.is_in(attempt) or not documents.STARTED.is_in(attempt):
             continue
-        left = STARTED.read_in(attempt)
+        left = documents.STARTED.read_in(attempt)
         if arm := every_arm().get(left.arm):
             launch = Launch(left.name, None, SCRATCH, (attempt / "state").resolve())
             clean_up(arm, launch, left.ranks)
@@ -135,9 +125,9 @@ class BlockRun:
     session: Session
     folder: Path
 
-    def make_all_runs(self) -> dict[str, NotStarted]:
+    def make_all_runs(self) -> dict[str, documents.NotStarted]:
         """Make every run that is not settled; why those that cannot be started cannot."""
-        not_started: dict[str, NotStarted] = {}
+        not_started: dict[str, documents.NotStarted] = {}
         try:
             for case, runs in groupby(self.block.runs, key=lambda run: run.case):
                 asked = {run: self.order(self.plan.case(case), run) for run in runs}
@@ -152,14 +142,14 @@ class BlockRun:
                     if not settled and (possible := [orders[r] for r in together if r in orders]):
                         self._attempt_until_settled(*possible)
                     for run in together:
-                        if isinstance(why := asked[run], NotStarted):
+                        if isinstance(why := asked[run], documents.NotStarted):
                             not_started[run.name] = why
                         self._show(run, not_started.get(run.name))
         finally:
             progress.clear()
         return not_started
 
-    def order(self, case: Case, run: Run) -> Order | NotStarted:
+    def order(self, case: Case, run: Run) -> Order | documents.NotStarted:
         """What attempts of a run of the case are to do, or why none can be made here."""
         arm, state = every_arm()[run.arm], self.session.states[run.arm]
         of_arm, (reason, detail) = self.plan.case_in(case, run.arm), state.obstacle
@@ -169,9 +159,9 @@ class BlockRun:
                 raise UserError(lacks)
         except UserError as error:
             # Also where this node is too small for the case; the other cases still run.
-            return NotStarted(reason="not-tested", detail=error.what)
+            return documents.NotStarted(reason="not-tested", detail=error.what)
         if reason:
-            return NotStarted(reason=reason, detail=detail)
+            return documents.NotStarted(reason=reason, detail=detail)
         return Order(run.name, of_arm, arm, state, program, self.session)
 
     def _attempt_until_settled(self, *orders: Order) -> None:
@@ -201,7 +191,7 @@ class BlockRun:
             if all(record.reason in ends for record in records):
                 return
 
-    def _show(self, run: Run, why: NotStarted | None) -> None:
+    def _show(self, run: Run, why: documents.NotStarted | None) -> None:
         """One line of progress: how the run ended, or why it did not start; and count it."""
         if why:
             reason = said = why.reason
@@ -217,11 +207,15 @@ class BlockRun:
         return self.folder / "runs" / run.name
 
 
-def _whole(pair: dict[Run, Order | NotStarted]) -> dict[Run, Order | NotStarted]:
+def _whole(
+    pair: dict[Run, Order | documents.NotStarted],
+) -> dict[Run, Order | documents.NotStarted]:
     """The orders of a pair; where one run cannot be started, or is stopped, nor is the other."""
-    lacking = {run: why for run, why in pair.items() if isinstance(why, NotStarted)}
+    lacking = {run: why for run, why in pair.items() if isinstance(why, documents.NotStarted)}
     for run, why in lacking.items():
-        beside = NotStarted(reason=why.reason, detail=f"side by side with {run.arm}: {why.detail}")
+        beside = documents.NotStarted(
+            reason=why.reason, detail=f"side by side with {run.arm}: {why.detail}"
+        )
         return {each: lacking.get(each, beside) for each in pair}
     return pair
 
@@ -261,7 +255,7 @@ def _program(
 def run_batch(
     plan: Plan, batch: Batch, images: Mapping[str, ImageRecord], expected: Mapping[str, str],
     system: System, blocks: Path, stops: Mapping[tuple[str, str], Stop],
-) -> BatchRecord:  # fmt: skip
+) -> documents.BatchRecord:  # fmt: skip
     """Run the blocks of a batch, each in its own folder below `blocks`.
 
     Raises UserError: as of `run_block`; what is measured by then is kept. `images`, `expected`,
@@ -282,17 +276,19 @@ def run_batch(
             places.remove_copies()
             if session and system.launcher and (others := len(session.allocation.hosts)) > 1:
                 answer_of(on_each_node(system.launcher, others, ["rm", "-rf", str(places.NEEDS)]))
-    return BatchRecord(measured=tuple(measured), out_of_time=tuple(names[len(measured) :]))
+    return documents.BatchRecord(
+        measured=tuple(measured), out_of_time=tuple(names[len(measured) :])
+    )
 
 
 def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> bool:
     """Whether the block in a folder is finished, with the images (by format) that are here now."""
-    if not BLOCK.is_in(folder):
+    if not documents.BLOCK.is_in(folder):
         return False
     formats = {arm: every_arm()[arm].image_format or "" for arm in plan.arms}
     now = {arm: images[name].digest if name in images else "" for arm, name in formats.items()}
     # A block of which all was stopped has no session, and nothing that an image could change.
-    sessions = BLOCK.read_in(folder).sessions
+    sessions = documents.BLOCK.read_in(folder).sessions
     then = sessions[-1].start.arms if sessions else {}
     return not sessions or all(then[arm].image_digest == digest for arm, digest in now.items())
 

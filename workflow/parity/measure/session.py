@@ -15,25 +15,7 @@ from parity.core.commands import Availability, output_of
 from parity.core.documents import as_document, write_document
 from parity.core.errors import UserError
 from parity.core.package import identity
-from parity.measure import gates
-from parity.measure.documents import (
-    ANSWER,
-    NODE_ANSWER,
-    QUESTION,
-    SESSION_END,
-    SESSION_START,
-    ArmState,
-    Gate,
-    NodeAnswer,
-    NodeState,
-    ProgramIdentity,
-    Question,
-    SessionEnd,
-    SessionRecord,
-    SessionStart,
-    next_session,
-    read_sessions,
-)
+from parity.measure import documents, gates
 from parity.measure.inner_command import on_each_node
 from parity.measure.node import busy_now, facts, node_name
 from parity.measure.node_check import BROKEN, check_node
@@ -100,13 +82,13 @@ class Session:
     number: int
     node: NodeFacts
     allocation: Allocation
-    states: Mapping[str, ArmState]
+    states: Mapping[str, documents.ArmState]
     namespaces: Mapping[str, Mapping[str, str]]
     benchmarks: Mapping[str, Availability]
-    block_gates: tuple[Gate, ...]
+    block_gates: tuple[documents.Gate, ...]
     system: System
-    question: Question | None = None
-    answers: tuple[NodeAnswer, ...] = ()
+    question: documents.Question | None = None
+    answers: tuple[documents.NodeAnswer, ...] = ()
 
     @property
     def tools(self) -> str:
@@ -127,9 +109,9 @@ def begin_session(
     answer, its processor is of another model than those of the other nodes, an image is not the one
     that was made, a runtime that worked does not any more, or others keep a node busy.
     """
-    number = next_session(folder)
+    number = documents.next_session(folder)
     before = [session for each in begun(plan, folder).values() for session in each]
-    question = Question(
+    question = documents.Question(
         arms=plan.arms, binaries=binaries_of(plan), needs=plan.needs, images=images,
         expected=expected, nodes=len(allocation.hosts),
         max_busy_fraction=(most_busy := 1.0 if plan.is_paired else system.max_busy_fraction),
@@ -141,7 +123,7 @@ def begin_session(
     known = checked if is_known and checked and checked.question == question else None
     # Before the nodes are asked whether they are idle, because it takes programs of our own.
     presences = known.benchmarks if known else _presences(plan)
-    program = as_document(identity(), ProgramIdentity, "the state of this program")
+    program = as_document(identity(), documents.ProgramIdentity, "the state of this program")
     answers = _answers(question, system, allocation, folder.resolve(), number, known)
     first, *others = nodes = [answer.state for answer in answers]
     models = {node.node_name: node.facts["cpu_model"] for node in nodes}
@@ -163,7 +145,7 @@ def begin_session(
         benchmarks=presences, block_gates=(idle,), system=system, question=question,
         answers=answers,
     )  # fmt: skip
-    start = SessionStart(
+    start = documents.SessionStart(
         **(asdict(first) | {"arms": dict(session.states)}), started=now(), program=program,
         system=system.name, scale_label=system.scale_label, allocation=dict(allocation.facts),
         other_nodes=tuple(
@@ -175,7 +157,7 @@ def begin_session(
             for other in others
         ),
     )  # fmt: skip
-    write_document(folder / SESSION_START.format(number), start)
+    write_document(folder / documents.SESSION_START.format(number), start)
     _refuse_unusable(session.states, before)
     if not idle.passed:
         # No run beside other programs would count, and the block were spent.
@@ -188,17 +170,19 @@ def begin_session(
     return session
 
 
-def begun(plan: Plan, folder: Path) -> dict[Path, tuple[SessionRecord, ...]]:
+def begun(plan: Plan, folder: Path) -> dict[Path, tuple[documents.SessionRecord, ...]]:
     """The sessions so far of the block in a folder, and of the first block that was begun.
 
     They tell for all of a campaign: where it is measured, and which of its arms worked there.
     """
     beside = (folder.with_name(block.name) for block in plan.blocks)
-    first = next((each for each in beside if next_session(each) > 1), folder)
-    return {each: read_sessions(each) for each in (folder, first)}
+    first = next((each for each in beside if documents.next_session(each) > 1), folder)
+    return {each: documents.read_sessions(each) for each in (folder, first)}
 
 
-def _refuse_unusable(states: Mapping[str, ArmState], before: Sequence[SessionRecord]) -> None:
+def _refuse_unusable(
+    states: Mapping[str, documents.ArmState], before: Sequence[documents.SessionRecord]
+) -> None:
     if broken := {name: s.gate.detail for name, s in states.items() if not s.gate.passed}:
         problem = f"the image of {', '.join(broken)} is not the one that was made"
         action = f"snakemake images --forcerun convert_image, and {GO_ON}"
@@ -223,9 +207,9 @@ def _presences(plan: Plan) -> dict[str, Availability]:
 
 
 def _answers(
-    question: Question, system: System, allocation: Allocation, folder: Path, number: int,
+    question: documents.Question, system: System, allocation: Allocation, folder: Path, number: int,
     known: Session | None,
-) -> tuple[NodeAnswer, ...]:  # fmt: skip
+) -> tuple[documents.NodeAnswer, ...]:  # fmt: skip
     """The answers of all nodes, in the order of the allocation.
 
     `known`: a session that has the arms and binaries already; those are not asked for again. Raises
@@ -240,15 +224,15 @@ def _answers(
         assert system.launcher is not None
         shared = folder / f"session-{number}-nodes"
         shared.mkdir()
-        QUESTION.write_in(shared, asked)
+        documents.QUESTION.write_in(shared, asked)
         command = [sys.executable, "-m", "parity", "check-node", f"--folder={shared}"]
         output_of(on_each_node(system.launcher, asked.nodes, command))
-        paths = {host: shared / NODE_ANSWER.format(host) for host in allocation.hosts}
+        paths = {host: shared / documents.NODE_ANSWER.format(host) for host in allocation.hosts}
         if missing := [host for host, path in paths.items() if not path.exists()]:
             problem = f"these nodes left no answer: {', '.join(missing)}"
             action = "see that every node has this folder, and its batch system's name for itself"
             raise UserError(problem, where=str(shared), action=action)
-        answers = [ANSWER.read(path) for path in paths.values()]
+        answers = [documents.ANSWER.read(path) for path in paths.values()]
     if known:
         # With what was found of those arms that the nodes were not asked for.
         for place, (old, new) in enumerate(zip(known.answers, answers, strict=True)):
@@ -259,14 +243,14 @@ def _answers(
     return tuple(answers)
 
 
-def _arm_of_all(name: str, nodes: Sequence[NodeState]) -> ArmState:
+def _arm_of_all(name: str, nodes: Sequence[documents.NodeState]) -> documents.ArmState:
     """The state of an arm in the whole allocation: the first node's, if no node objects.
 
     Ranks of one program must be the same program: an arm that resolves to other binaries
     on one of the nodes cannot be used.
     """
 
-    def identities(node: NodeState) -> set[tuple[str, str, str]]:
+    def identities(node: documents.NodeState) -> set[tuple[str, str, str]]:
         own = (each for each in node.binaries if each.arm == name)
         return {(each.path, each.sha256, each.closure_sha256) for each in own}
 
@@ -283,14 +267,14 @@ def _arm_of_all(name: str, nodes: Sequence[NodeState]) -> ArmState:
     return first
 
 
-def _at(host: str, detail: str, nodes: Sequence[NodeState]) -> str:
+def _at(host: str, detail: str, nodes: Sequence[documents.NodeState]) -> str:
     return f"{host}: {detail}" if detail and len(nodes) > 1 else detail
 
 
 def end_session(session: Session, folder: Path) -> None:
     """Write down the first node's state after the block."""
-    end = SessionEnd(ended=now(), busy_fraction=busy_now(), facts=facts())
-    write_document(folder / SESSION_END.format(session.number), end)
+    end = documents.SessionEnd(ended=now(), busy_fraction=busy_now(), facts=facts())
+    write_document(folder / documents.SESSION_END.format(session.number), end)
 
 
 def lacking(session: Session, plan: Plan, case: Case, arm: str) -> str:

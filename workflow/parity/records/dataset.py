@@ -18,16 +18,7 @@ from msgspec import Struct
 from msgspec.json import decode as json_decode
 from msgspec.structs import replace
 
-from parity.core.documents import (
-    RESTORE,
-    Document,
-    Format,
-    canonical,
-    read_text,
-    said_from_2_on,
-    unchanged,
-    write_document,
-)
+from parity.core import documents
 from parity.core.errors import UserError, shown
 from parity.core.files import as_text, files_below
 from parity.measure.documents import (
@@ -80,7 +71,7 @@ def gather_blocks(folders: Iterable[Path], system: str) -> Iterator[Row]:
     """
     for folder in sorted(folders, key=lambda folder: folder.name):
         path = folder / BLOCK.file
-        text = read_text(path)
+        text = documents.read_text(path)
         block = BLOCK.parse(text, str(path))
         refuse_another_system(folder, block.sessions, system)
         yield _key(block) | {"record": text}
@@ -127,7 +118,7 @@ FILES = sorted([PLAN, IMAGES, PROVENANCE] + [f"records/{name}.parquet" for name 
 OPTIONAL = (NOISE_AUDIT, NATIVE, *LOCKED)
 
 
-class Provenance(Document, frozen=True, kw_only=True):
+class Provenance(documents.Document, frozen=True, kw_only=True):
     """What a dataset came from: provenance.json of an archived one.
 
     Attributes:
@@ -146,7 +137,7 @@ class Provenance(Document, frozen=True, kw_only=True):
 
 
 # The first were without a version, and otherwise the same.
-_PROVENANCE = Format(Provenance, (unchanged,), said_from_2_on)
+_PROVENANCE = documents.Format(Provenance, (documents.unchanged,), documents.said_from_2_on)
 
 
 def read_sums(folder: Path) -> dict[str, str]:
@@ -155,11 +146,13 @@ def read_sums(folder: Path) -> dict[str, str]:
     Raises UserError: there is no such list, a line is none, or a file is listed twice.
     """
     sums: dict[str, str] = {}
-    for number, line in enumerate(read_text(folder / CHECKSUMS).splitlines(), start=1):
+    for number, line in enumerate(documents.read_text(folder / CHECKSUMS).splitlines(), start=1):
         listed = re.fullmatch(r"([0-9a-f]+)  (\S.*)", line)
         if not listed or listed[2] in sums:
             problem = f"{shown(line)} is no checksum, or the second one of its file"
-            raise UserError(problem, where=f"{folder / CHECKSUMS}, line {number}", action=RESTORE)
+            raise UserError(
+                problem, where=f"{folder / CHECKSUMS}, line {number}", action=documents.RESTORE
+            )
         sums[listed[2]] = listed[1]
     return sums
 
@@ -242,7 +235,7 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
     for name in names:
         if name != PROVENANCE:
             shutil.copyfile(live / name, temporary / name)
-    write_document(temporary / PROVENANCE, origin)
+    documents.write_document(temporary / PROVENANCE, origin)
     write_sums(temporary, {name: _sha256(temporary / name) for name in names})
     temporary.rename(archive)
     return archive
@@ -332,7 +325,7 @@ def provenance(dataset: Path) -> Provenance:
         for session in block.sessions:
             began.append(session.start.started)
             ended += [session.end.ended] if session.end else []
-            programs[canonical(session.start.program)] = session.start.program
+            programs[documents.canonical(session.start.program)] = session.start.program
             for name, state in session.start.arms.items():
                 versions.setdefault(name, set()).add(state.version)
     return Provenance(
