@@ -29,23 +29,20 @@ LAYERS = (
 
 def modules_with(package: ModuleType, attribute: str) -> list[Any]:
     """Values of `attribute` of a package's and its extensions' modules, in their names' order."""
-    return _values([package.__name__, *_rooms(package)], attribute)
+    return _values(package, attribute, package.__name__)
 
 
 def extensions_with(package: ModuleType, attribute: str) -> list[Any]:
     """The same, of the extensions' modules alone."""
-    return _values(_rooms(package), attribute)
+    return _values(package, attribute)
 
 
-def _rooms(package: ModuleType) -> list[str]:
-    """The packages that extensions add to one of the core."""
+def _values(package: ModuleType, attribute: str, *packages: str) -> list[Any]:
     room = package.__name__.removeprefix("parity.")
     inits = EXTENSIONS.glob(f"*/{room.replace('.', '/')}/__init__.py")
-    return [f"parity.extensions.{path.relative_to(EXTENSIONS).parts[0]}.{room}" for path in inits]
-
-
-def _values(packages: Iterable[str], attribute: str) -> list[Any]:
-    names = sorted((i.name, p) for p in packages for i in iter_modules(import_module(p).__path__))
+    rooms = (f"parity.extensions.{path.relative_to(EXTENSIONS).parts[0]}.{room}" for path in inits)
+    places = ((place, import_module(place).__path__) for place in (*packages, *rooms))
+    names = sorted((module.name, place) for place, path in places for module in iter_modules(path))
     modules = [import_module(f"{package}.{name}") for name, package in names]
     return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
 

@@ -53,16 +53,7 @@ SOURCE_DATE_EPOCH = "1686355200"
 REGISTRY = "registry"
 # What a build sees of our environment: how its tool finds its programs, store, daemon and the
 # network. All else, such as a site's tokens, is kept from the programs that a build runs.
-BUILD_VARIABLES = (
-    *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"),
-    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "DOCKER_CONFIG", "DOCKER_CONTEXT"),
-    *("DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "DOCKER_BUILDKIT"),
-    *("REGISTRY_AUTH_FILE", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF"),
-    *("CONTAINERS_REGISTRIES_CONF", "STORAGE_DRIVER", "STORAGE_OPTS"),
-    *("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy"),
-    *("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"),
-    *("SSL_CERT_FILE", "SSL_CERT_DIR"),
-)
+BUILD_VARIABLES = tuple(Path(__file__).with_name("build_variables.txt").read_text("utf-8").split())
 
 
 @dataclass(frozen=True)
