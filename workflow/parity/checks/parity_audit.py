@@ -48,21 +48,15 @@ class Program(Document, frozen=True):
 
 
 class Likeness(Document, frozen=True):
-    """A benchmark in one arm, held against the reference arm.
-
-    Attributes:
-        verdict: the worst of its programs', as `analysis.identity` finds it.
-        confounded: whether a difference in cost may come from the programs, not the runtime.
-        reason: why there is no finding; empty if there is one.
-    """
+    """A benchmark in one arm, held against the reference arm."""
 
     benchmark: str
     arm: str
     title: str
     link_set: str
-    verdict: str
-    confounded: bool
-    reason: str
+    verdict: str  # the worst of its programs', as `analysis.identity` finds it
+    confounded: bool  # whether a difference in cost may come from the programs, not the runtime
+    reason: str  # why there is no finding; empty if there is one
     programs: tuple[Program, ...]
 
 
@@ -191,22 +185,20 @@ class ParityAudit(Document, frozen=True):
     """Both sides of every comparison of a study, as one node has them.
 
     Attributes:
-        asked: when, UTC, ISO 8601.
         node, program: facts of the node, and which state of Parity asked.
-        interface: where an arm's kernel interface is not the reference's.
     """
 
     version: int
     campaign: str
     provider: str
     reference: str
-    asked: str
+    asked: str  # when, UTC, ISO 8601
     node_name: str
     node: dict[str, str]
     program: dict[str, str | bool]
     sides: tuple[Side, ...]
     likenesses: tuple[Likeness, ...]
-    interface: tuple[Difference, ...]
+    interface: tuple[Difference, ...]  # where an arm's kernel interface is not the reference's
     mismatches: tuple[Mismatch, ...]
 
 

@@ -186,20 +186,16 @@ class Side(Document, frozen=True):
     """What an arm answered.
 
     Attributes:
-        link_set: whose build its programs are (`runtimes.model.LINK_SETS`).
-        benchmarks: those that the study runs in this arm.
-        is_outside: whether its programs are the host's own, outside of any image.
-        reason: why it could not be asked; empty if it was.
         version, image_digest: of the runtime and of its image.
         programs: what it answered of each, by path; `interface`, facts of it by name.
     """
 
     arm: str
     title: str
-    link_set: str
-    benchmarks: tuple[str, ...]
-    is_outside: bool = False
-    reason: str = ""
+    link_set: str  # whose build its programs are (`runtimes.model.LINK_SETS`)
+    benchmarks: tuple[str, ...]  # those that the study runs in this arm
+    is_outside: bool = False  # whether its programs are the host's own, outside of any image
+    reason: str = ""  # why it could not be asked; empty if it was
     version: str = ""
     image_digest: str = ""
     programs: dict[str, ProgramFile] = msgspec.field(default_factory=dict)

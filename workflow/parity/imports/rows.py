@@ -30,33 +30,25 @@ class Row(NamedTuple):
     """One number.
 
     Attributes:
-        block: what was measured together, as whoever measured calls it; empty where nothing was.
-        metric: empty where the run left no number at all; it is then not valid.
-        value: a finite number not below zero; None where this one number is lost.
-        better: `lower` or `higher`.
-        source: where the number is from, in their words.
-        raw: a file that holds the run's output; empty for none.
-        where: the file and line of the row, for messages.
         told: case and arm in the words of the form, of which `case` and `arm` were made.
         settings: what the run's output says of how it ran: runs that differ in one are no
             repetitions of each other.
-        repetition: of its run without a block, which is compared with nothing (`checked`).
     """
 
-    block: str
+    block: str  # what was measured together, as whoever measured calls it; empty where nothing was
     case: str
     arm: str
-    metric: str
-    value: float | None
+    metric: str  # empty where the run left no number at all; it is then not valid
+    value: float | None  # a finite number not below zero; None where this one number is lost
     unit: str
-    better: str
+    better: str  # `lower` or `higher`
     valid: bool = True
-    source: str = ""
-    raw: str = ""
-    where: str = ""
+    source: str = ""  # where the number is from, in their words
+    raw: str = ""  # a file that holds the run's output; empty for none
+    where: str = ""  # the file and line of the row, for messages
     told: tuple[str, str] = ("", "")
     settings: tuple[tuple[str, str], ...] = ()
-    repetition: int = 0
+    repetition: int = 0  # of its run without a block, which is compared with nothing (`checked`)
 
     @property
     def run(self) -> tuple[str, str, str, int]:

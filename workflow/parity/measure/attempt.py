@@ -103,33 +103,28 @@ class Attempt:
     """An attempt on its way to its record, and what is gathered for it.
 
     Attributes:
-        launch: the facts of the program's command line; with ranks, what each fills in.
-        folder: what it leaves goes there.
-        steal: share of CPU time that the hypervisor took meanwhile, 0 to 1.
         beside, evidence: the gates of its companions, and what they read and counted.
         on_stop: end what a program may wait for that cannot be killed.
         before_check: called before a program's check, which is not what is measured.
-        work: where the program works, and its files lie.
         started, load: when it was begun, as `places.now`; one-minute load average just before.
-        line: the command line that starts some words where the order says.
     """
 
     order: Order
-    launch: Launch
-    folder: Path
+    launch: Launch  # the facts of the program's command line; with ranks, what each fills in
+    folder: Path  # what it leaves goes there
     commands: list[list[str]] = field(default_factory=list)
     finished: list[Finished] = field(default_factory=list)
     error: str = ""
     left: tuple[Orphan, ...] = ()
-    steal: float = 0.0
+    steal: float = 0.0  # share of CPU time that the hypervisor took meanwhile, 0 to 1
     beside: list[Gate] = field(default_factory=list)
     evidence: dict[str, str] = field(default_factory=dict)
     on_stop: list[Callable[[], None]] = field(default_factory=list)
     before_check: list[Callable[[], None]] = field(default_factory=list)
-    work: Path = places.WORK
+    work: Path = places.WORK  # where the program works, and its files lie
     started: str = ""
     load: float = 0.0
-    line: Line = field(init=False)
+    line: Line = field(init=False)  # the command line that starts some words where the order says
 
     def __post_init__(self) -> None:
         self.line = self._started_alone

@@ -42,62 +42,53 @@ class Started(Document, frozen=True, kw_only=True):
     """What an attempt started: written first, so that what a killed runner left is known.
 
     Attributes:
-        name: of the container; with ranks it holds a placeholder for the rank's number.
-        ranks: 0 for a program that is started once.
         services: names of the servers beside it, each of which may have a container, too.
-        started: UTC, ISO 8601, as every time in these documents.
     """
 
     version: int = 2
-    name: str
+    name: str  # of the container; with ranks it holds a placeholder for the rank's number
     arm: str
-    ranks: int
+    ranks: int  # 0 for a program that is started once
     services: tuple[str, ...] = ()
-    started: str
+    started: str  # UTC, ISO 8601, as every time in these documents
 
 
 class RunRecord(Document, frozen=True, kw_only=True):
     """What became of one attempt: record.json.
 
     Attributes:
-        session: number of the runner's session in the block, from 1.
         reason, detail: why it does not count; empty if it ended well and its gates held.
-        exit_code: None if it was never started; minus the signal's number after one.
         starts_wall_seconds: of each timed start, of ranks their own time, if they tell it; the
             three sums are with their launcher's, and None without any start.
-        steal_fraction: share of CPU time that the hypervisor took meanwhile, 0 to 1.
-        load_before: one-minute load average just before.
         commands: the command lines, each once; the last is that of the timed starts, or the check.
-        environment: of the program; empty if it was timed without one of ours.
         evidence: of the (first) witness, with what a launcher of ranks took, and what a network of
             containers said of itself and counted.
         ranks: of each rank in turn what its witness said otherwise than the one before, None
             for what it did not say. Up to version 3 each repeats all of it.
-        image_digest: empty outside of any container.
     """
 
     version: int = 4
-    session: int
+    session: int  # number of the runner's session in the block, from 1
     run: str
     case: str
     arm: str
     parameters: dict[str, Any]
     reason: str
     detail: str
-    exit_code: int | None
+    exit_code: int | None  # None if it was never started; minus the signal's number after one
     started: str
     starts_wall_seconds: tuple[float, ...]
     wall_seconds: float | None
     user_seconds: float | None
     system_seconds: float | None
-    steal_fraction: float
-    load_before: float
+    steal_fraction: float  # share of CPU time that the hypervisor took meanwhile, 0 to 1
+    load_before: float  # one-minute load average just before
     commands: tuple[tuple[str, ...], ...]
-    environment: dict[str, str]
+    environment: dict[str, str]  # of the program; empty if it was timed without one of ours
     environment_sha256: str
     evidence: dict[str, str]
     ranks: tuple[dict[str, str | None], ...]
-    image_digest: str
+    image_digest: str  # empty outside of any container
     gates: tuple[Gate, ...]
 
     @property
@@ -110,19 +101,15 @@ class ArmState(Document, frozen=True, kw_only=True):
     """What a node found out about an arm before its first run.
 
     Attributes:
-        image: None outside of any container, or where there is none.
-        recipe: what the marker in the image says.
-        gate: whether the image is the one the digest chain ends in.
         reason, detail: why the arm cannot be used here; empty if it can.
-        version: what the runtime says of itself.
     """
 
-    image: Image | None
-    recipe: str
-    gate: Gate = field(name="image_gate")
+    image: Image | None  # None outside of any container, or where there is none
+    recipe: str  # what the marker in the image says
+    gate: Gate = field(name="image_gate")  # whether the image is the one the digest chain ends in
     reason: str
     detail: str
-    version: str
+    version: str  # what the runtime says of itself
 
     @property
     def obstacle(self) -> tuple[str, str]:
@@ -143,35 +130,23 @@ class Binary(ProgramFile, frozen=True, kw_only=True):
 
 
 class NodeState(Document, frozen=True, kw_only=True):
-    """What a node said of itself before a block.
-
-    Attributes:
-        facts: by name, as texts (`measure.node.facts`).
-        busy_fraction: share of CPU time that others used just before, 0 to 1.
-        binaries: of every arm that could be asked.
-    """
+    """What a node said of itself before a block."""
 
     node_name: str
-    facts: dict[str, str] = field(name="node")
-    busy_fraction: float
+    facts: dict[str, str] = field(name="node")  # by name, as texts (`measure.node.facts`)
+    busy_fraction: float  # share of CPU time that others used just before, 0 to 1
     arms: dict[str, ArmState]
-    binaries: tuple[Binary, ...]
+    binaries: tuple[Binary, ...]  # of every arm that could be asked
 
 
 class NodeAnswer(Document, frozen=True, kw_only=True):
-    """What a node answers to a question; its state is kept with the block.
-
-    Attributes:
-        taken_by: what kept the node busy to the end, in words; empty if it was idle.
-        size: what benchmarks size themselves by; its hosts and launcher are not filled in.
-        namespaces: the runner's own there, name to inode.
-    """
+    """What a node answers to a question; its state is kept with the block."""
 
     version: int = 1
     state: NodeState
-    taken_by: str
-    size: NodeFacts
-    namespaces: dict[str, str]
+    taken_by: str  # what kept the node busy to the end, in words; empty if it was idle
+    size: NodeFacts  # what benchmarks size themselves by; its hosts and launcher are not filled in
+    namespaces: dict[str, str]  # the runner's own there, name to inode
 
 
 class Question(Document, frozen=True, kw_only=True):
@@ -179,20 +154,17 @@ class Question(Document, frozen=True, kw_only=True):
 
     Attributes:
         binaries: absolute paths of the programs to identify, by benchmark.
-        needs: what is copied to where all arms see it, with the digests, by path.
-        images: the records of the image formats, by format.
         expected: SHA-256 of the native programs by path, where their build recorded it.
-        nodes: how many nodes are asked.
         max_busy_fraction, settle_seconds: when a node is idle, and how long it may take.
     """
 
     version: int = 1
     arms: tuple[str, ...]
     binaries: Mapping[str, tuple[str, ...]]
-    needs: Mapping[str, str]
-    images: Mapping[str, ImageRecord]
+    needs: Mapping[str, str]  # what is copied to where all arms see it, with the digests, by path
+    images: Mapping[str, ImageRecord]  # the records of the image formats, by format
     expected: Mapping[str, str]
-    nodes: int
+    nodes: int  # how many nodes are asked
     max_busy_fraction: float
     settle_seconds: float
 
@@ -251,21 +223,15 @@ class NotStarted(Document, frozen=True, kw_only=True):
 
 
 class BlockRecord(Document, frozen=True, kw_only=True, rename={"name": "block"}):
-    """A finished block: block.json.
-
-    Attributes:
-        number: counts from 1 among the blocks of its node count.
-        runs: as planned, in their order.
-        not_started: by run.
-    """
+    """A finished block: block.json."""
 
     version: int = 3
     campaign: str
     name: str
-    number: int
-    runs: tuple[Run, ...]
+    number: int  # counts from 1 among the blocks of its node count
+    runs: tuple[Run, ...]  # as planned, in their order
     sessions: tuple[SessionRecord, ...]
-    not_started: dict[str, NotStarted]
+    not_started: dict[str, NotStarted]  # by run
 
     def session(self, number: int) -> SessionRecord:
         """The session of that number; KeyError if the block had none."""

@@ -32,13 +32,11 @@ class Allocation:
     """The nodes that a block has for itself.
 
     Attributes:
-        hosts: their names, the one that the runner is on first.
-        job: the batch system's number of the job; empty without a batch system.
         facts: what the batch system says of the job, for the records.
     """
 
-    hosts: tuple[str, ...]
-    job: str = ""
+    hosts: tuple[str, ...]  # their names, the one that the runner is on first
+    job: str = ""  # the batch system's number of the job; empty without a batch system
     facts: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -25,17 +25,14 @@ class Finished:
     """How one start ended.
 
     Attributes:
-        exit_code: exit status, or minus the signal's number.
-        wall_seconds: monotonic clock from just before the start to the end.
         user_seconds, system_seconds: CPU time of the process and of those it waited for.
-        timed_out: whether it was stopped because its time was over.
     """
 
-    exit_code: int
-    wall_seconds: float
+    exit_code: int  # exit status, or minus the signal's number
+    wall_seconds: float  # monotonic clock from just before the start to the end
     user_seconds: float
     system_seconds: float
-    timed_out: bool
+    timed_out: bool  # whether it was stopped because its time was over
 
 
 class _TimeIsOver(Exception):

@@ -31,20 +31,14 @@ class Stop(Document, frozen=True):
 
 
 class Look(Document, frozen=True, kw_only=True):
-    """What was found at a look: looks/<number>.json, from 1.
-
-    Attributes:
-        blocks: so many of each node count were to be measured by then.
-        seen: how many blocks in all were there.
-        stops: of this look and all before it.
-    """
+    """What was found at a look: looks/<number>.json, from 1."""
 
     version: int = 1
     campaign: str
     number: int
-    blocks: int
-    seen: int
-    stops: tuple[Stop, ...]
+    blocks: int  # so many of each node count were to be measured by then
+    seen: int  # how many blocks in all were there
+    stops: tuple[Stop, ...]  # of this look and all before it
 
     @property
     def by_run(self) -> Mapping[tuple[str, str], Stop]:

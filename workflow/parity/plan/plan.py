@@ -42,17 +42,11 @@ class Run(Document, frozen=True, rename={"name": "run"}):
 
 
 class Block(Document, frozen=True, rename={"name": "block"}):
-    """The runs of one allocation, in their order.
+    """The runs of one allocation, in their order."""
 
-    Attributes:
-        name: unique; it ends in a digest of what the block does.
-        number: counts from 1 among the blocks of its node count.
-        nodes: size of the allocation.
-    """
-
-    name: str
-    number: int
-    nodes: int
+    name: str  # unique; it ends in a digest of what the block does
+    number: int  # counts from 1 among the blocks of its node count
+    nodes: int  # size of the allocation
     runs: tuple[Run, ...]
 
 
@@ -60,23 +54,20 @@ class Case(Document, frozen=True, rename={"name": "case", "timeout_seconds": "ti
     """A benchmark at one level of each of its factors.
 
     Attributes:
-        name: such as `likwid-copy`; the benchmark's name alone if it has no factors.
         parameters: parameters and factor levels together, as the benchmark takes them;
             with `nodes` and `ranks` where it is placed on an allocation.
         margin: 0.01 means that the cost ratio must lie within (1/1.01, 1.01); None
             where no equivalence is sought.
-        primary: the metrics that arms are compared by.
         differences: those of them that are compared by their difference in their own unit.
-        timeout_seconds: how long one run may take.
     """
 
-    name: str
+    name: str  # such as `likwid-copy`; the benchmark's name alone if it has no factors
     benchmark: str
     parameters: dict[str, Any]
     margin: float | None
-    primary: tuple[str, ...]
+    primary: tuple[str, ...]  # the metrics that arms are compared by
     differences: tuple[str, ...]
-    timeout_seconds: int
+    timeout_seconds: int  # how long one run may take
 
     @property
     def definition(self) -> Benchmark:
@@ -130,38 +121,31 @@ class Design(Document, frozen=True):
     """What a study at one scale compares, and how.
 
     Attributes:
-        study: its name.
-        reproduces: the published study that it is after, or `none`.
         aa_pair: the reference and its double, the same thing twice; of imported results that
             have no double, the reference twice.
-        attempts: how many failed attempts a run may have.
         provider: who provides the programs: `system` (the distribution), `spack`, or
             `spack-<toolchain>`.
-        positive_control: None for a study without one.
         looks: after how many blocks of each node count it is looked at, the last when all are
             measured; none for a design that is looked at once.
-        minutes: how long all blocks together may be measured; None without a limit.
-        blocks_per_job: how many blocks are measured one after the other in one allocation.
-        design: one of `DESIGNS`.
     """
 
-    study: str
+    study: str  # its name
     scale: str
     title: str
-    reproduces: str
+    reproduces: str  # the published study that it is after, or `none`
     seed: int
     reference: str
     aa_pair: tuple[str, str]
     arms: tuple[str, ...]
     cases: tuple[Case, ...]
-    attempts: int
+    attempts: int  # how many failed attempts a run may have
     not_tested: tuple[NotTested, ...]
     provider: str
-    positive_control: PositiveControl | None
+    positive_control: PositiveControl | None  # None for a study without one
     looks: tuple[int, ...]
-    minutes: float | None
-    blocks_per_job: int
-    design: str
+    minutes: float | None  # how long all blocks together may be measured; None without a limit
+    blocks_per_job: int  # how many blocks are measured one after the other in one allocation
+    design: str  # one of `DESIGNS`
 
     @property
     def is_paired(self) -> bool:

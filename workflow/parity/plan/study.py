@@ -26,20 +26,16 @@ class Pilot(Document, frozen=True, kw_only=True):
     """How much work takes as long as it should on a node, as a pilot found it: pilot.json.
 
     Attributes:
-        cpu_model: as the node tells it; empty if it does not.
-        amounts: by benchmark, the parameter that sizes it and its value.
         seconds: by benchmark, the shortest timed section of the runs with that amount.
-        walls: by benchmark, the shortest of these runs as a whole, in seconds.
-        left_out: by benchmark, why it has no amount: it cannot run on this node.
     """
 
     version: int = 2
     node: str
-    cpu_model: str
-    amounts: dict[str, dict[str, int]]
+    cpu_model: str  # as the node tells it; empty if it does not
+    amounts: dict[str, dict[str, int]]  # by benchmark, the parameter that sizes it and its value
     seconds: dict[str, float]
-    walls: dict[str, float]
-    left_out: dict[str, str]
+    walls: dict[str, float]  # by benchmark, the shortest of these runs as a whole, in seconds
+    left_out: dict[str, str]  # by benchmark, why it has no amount: it cannot run on this node
 
 
 PILOT = "pilot.json"

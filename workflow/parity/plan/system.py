@@ -34,9 +34,6 @@ class SystemKind(Document, frozen=True):
     """What follows from one kind of system, or from several together.
 
     Attributes:
-        label: its name, such as vm; several are joined by ` + `.
-        note: what stands in every figure and table; empty where the system's name says it.
-        threat: what it means for validity, for the paper.
         conduct: how the runs came about, for the paper's abstract; `{reference}` is its title.
         margin: what a test for equivalence is held against there.
         support: `cluster` where sizes measured on it can support a published size, else `machine`.
@@ -44,9 +41,9 @@ class SystemKind(Document, frozen=True):
             measure at a time.
     """
 
-    label: str
-    note: str = ""
-    threat: str = ""
+    label: str  # its name, such as vm; several are joined by ` + `
+    note: str = ""  # what stands in every figure and table; empty where the system's name says it
+    threat: str = ""  # what it means for validity, for the paper
     conduct: str = (
         "We ran the same programs in the reference ({reference}) and in the runtimes of each plan "
         "that the machine offers, in randomised blocks."
@@ -93,25 +90,15 @@ class Job(NamedTuple):
 
 
 class BatchSystem(Document, frozen=True):
-    """What has to be known of a batch system.
+    """What has to be known of a batch system."""
 
-    Attributes:
-        title: what people call it.
-        profile: the value of --profile with which Snakemake submits to it.
-        programs: what has to be on PATH where Snakemake is started.
-        asks: a command that succeeds where it would take a job now.
-        job_variable: the environment variable that tells a job that it is one.
-        variables: beginnings of the names of those by which a launcher finds its job.
-        trial: what tries it where there is none; empty where nothing does.
-    """
-
-    title: str
-    profile: str
-    programs: tuple[str, ...]
-    asks: tuple[str, ...]
-    job_variable: str
-    variables: tuple[str, ...]
-    trial: str = ""
+    title: str  # what people call it
+    profile: str  # the value of --profile with which Snakemake submits to it
+    programs: tuple[str, ...]  # what has to be on PATH where Snakemake is started
+    asks: tuple[str, ...]  # a command that succeeds where it would take a job now
+    job_variable: str  # the environment variable that tells a job that it is one
+    variables: tuple[str, ...]  # beginnings of the names of those by which a launcher finds its job
+    trial: str = ""  # what tries it where there is none; empty where nothing does
 
     @property
     def advice(self) -> str:
@@ -175,15 +162,13 @@ class MpiLauncher(Document, frozen=True):
     Attributes:
         command: starts `{ranks}` processes in blocks over `{nodes}` nodes,
             `{ranks_per_node}` on each.
-        each_node: starts one process on each of `{nodes}` nodes, without MPI.
-        rank: the variable in which a process finds its rank.
         variables: beginnings of the names of those variables that a program needs to
             find its peers; all others are kept from it.
     """
 
     command: tuple[str, ...]
-    each_node: tuple[str, ...]
-    rank: str
+    each_node: tuple[str, ...]  # starts one process on each of `{nodes}` nodes, without MPI
+    rank: str  # the variable in which a process finds its rank
     variables: tuple[str, ...]
 
 
@@ -191,14 +176,8 @@ class System(Document, frozen=True, rename={"name": "system"}):
     """A machine or cluster.
 
     Attributes:
-        batch_system: its name, or empty where blocks run on the machine itself.
-        launcher: None where no program can be placed on several nodes.
-        modules: environment modules that are loaded before a block.
         module_variables: what they set, beside PATH, for runtimes and the launcher.
-        image_folder: where images go; None for the folder of their records.
-        images_on_node: whether images are made in a job of their own.
         toolchains: what Spack may build with, by name, as the file has it.
-        patience_minutes: for how long the batch system may not answer while jobs wait.
     """
 
     name: str
@@ -207,14 +186,14 @@ class System(Document, frozen=True, rename={"name": "system"}):
     max_busy_fraction: float
     settle_seconds: float
     max_steal_fraction: float
-    batch_system: str = ""
-    launcher: MpiLauncher | None = None
-    modules: tuple[str, ...] = ()
+    batch_system: str = ""  # its name, or empty where blocks run on the machine itself
+    launcher: MpiLauncher | None = None  # None where no program can be placed on several nodes
+    modules: tuple[str, ...] = ()  # environment modules that are loaded before a block
     module_variables: tuple[str, ...] = ()
-    image_folder: str | None = None
-    images_on_node: bool = False
+    image_folder: str | None = None  # where images go; None for the folder of their records
+    images_on_node: bool = False  # whether images are made in a job of their own
     toolchains: dict[str, Any] = msgspec.field(default_factory=dict)
-    patience_minutes: float = 60.0
+    patience_minutes: float = 60.0  # for how long the batch system may not answer while jobs wait
 
 
 def load_system(path: Path | str) -> System:

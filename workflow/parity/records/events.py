@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks import description as known
-from parity.benchmarks.model import Benchmark, Outputs
+from parity.benchmarks.model import Outputs
 from parity.records import schema
 
 # Which run a file is of stands in the names of its folders (case=…/arm=…/block=…), after Hive.
@@ -38,9 +38,7 @@ def write_events(records: Path, destination: Path) -> int:
     yet, or empty. Returns how many there are.
     """
     destination.mkdir(parents=True, exist_ok=True)
-    writing = [
-        name for name, each in benchmarks().items() if type(each).events is not Benchmark.events
-    ]
+    writing = [name for name, each in benchmarks().items() if each.has_events]
     is_wanted = (ds.field("stage") == "valid") & ds.field("final")
     valid = pq.read_table(
         records / "runs.parquet",

@@ -54,27 +54,23 @@ class NoiseAudit(Document, frozen=True):
 
     Attributes:
         program, parameters: what both sides ran.
-        campaign: names the audit's own blocks.
-        planned: how many pairs there were to be.
-        own: by the program's own clock.
         outer: by the clocks around it: it also holds what the words around the program
             take before it starts, which the program's own clock does not see.
-        measured: when it began, UTC, ISO 8601.
     """
 
     version: int
     program: str
     parameters: dict[str, Any]
-    campaign: str
+    campaign: str  # names the audit's own blocks
     seed: int
-    planned: int
+    planned: int  # how many pairs there were to be
     lost: tuple[LostPair, ...]
-    own: TimeRatio
+    own: TimeRatio  # by the program's own clock
     outer: TimeRatio
     values: tuple[PairTimes, ...]
     system: str
     scale_label: str
-    measured: str
+    measured: str  # when it began, UTC, ISO 8601
 
 
 def read_noise_audit(folder: Path) -> NoiseAudit | None:

@@ -32,14 +32,10 @@ class Engine(Arm):
 
     The output goes to the runner alone: without `--log-driver=none` the engine keeps a copy. A
     writable container has a layer of its own, an overlay on the store's disk, which ends with it.
-
-    Attributes:
-        engine: the program, and its words before those of its command.
-        store: where skopeo puts the image, before its name.
     """
 
-    engine: ClassVar[tuple[str, ...]]
-    store: ClassVar[str]
+    engine: ClassVar[tuple[str, ...]]  # the program, and its words before those of its command
+    store: ClassVar[str]  # where skopeo puts the image, before its name
     is_writable: bool = False
 
     @property

@@ -14,22 +14,16 @@ class CpuLimit:
     """A limit of CPU time; what is None or empty is left as it is.
 
     Attributes:
-        quota_us: CPU time in each period.
-        period_us: length of such a period.
-        burst_us: what may be had in addition of what was left in earlier periods.
         shares: share of CPUs that others want, too, in the numbers of version 1 (1024 is usual).
-        is_idle: whether it has CPUs only when nobody else wants them.
-        cpus: the set of CPUs.
-        group: the control group, without a slash before it, below which its own is made.
     """
 
-    quota_us: int | None = None
-    period_us: int = 100_000
-    burst_us: int = 0
+    quota_us: int | None = None  # CPU time in each period
+    period_us: int = 100_000  # length of such a period
+    burst_us: int = 0  # what may be had in addition of what was left in earlier periods
     shares: int | None = None
-    is_idle: bool = False
-    cpus: tuple[int, ...] = ()
-    group: str = ""
+    is_idle: bool = False  # whether it has CPUs only when nobody else wants them
+    cpus: tuple[int, ...] = ()  # the set of CPUs
+    group: str = ""  # the control group, without a slash before it, below which its own is made
 
     @property
     def weight(self) -> int:

@@ -54,9 +54,6 @@ class Launch:
     differs between ranks. `state` is shared by the ranks and seen by all nodes.
 
     Attributes:
-        name: unique name of this run, `[a-z0-9.@-]+`; names the container where there is one.
-        image: the image in the arm's format; None for arms outside of any container.
-        scratch: directory of the run, bound read-write at the same path inside.
         state: private directory of the run for the runtime's own files (an LXC
             configuration, for instance); it exists when `command` is called.
         host: name of the node, for a runtime that has to be told it.
@@ -65,18 +62,17 @@ class Launch:
         cpus: those that the program is bound to; none where nothing is timed, and then nothing
             is limited either.
         limits: words of the runtime's own that limit the program (`Arm.limit_words`).
-        address: IPv4 address at which a server is to answer; empty for all other programs.
     """
 
-    name: str
-    image: Image | None
-    scratch: Path
+    name: str  # unique name of this run, `[a-z0-9.@-]+`; names the container where there is one
+    image: Image | None  # the image in the arm's format; None for arms outside of any container
+    scratch: Path  # directory of the run, bound read-write at the same path inside
     state: Path
     host: str = field(default_factory=platform.node)
     binds: tuple[Path, ...] = ()
     cpus: tuple[int, ...] = ()
     limits: tuple[str, ...] = ()
-    address: str = ""
+    address: str = ""  # IPv4 address at which a server is to answer; empty for all other programs
 
     @property
     def location(self) -> str:
@@ -163,12 +159,7 @@ class Arm(ABC):
     add a runtime. What is data of a class here stands in arms.yaml, by its name.
 
     Attributes:
-        name: the arm's name in studies, `[a-z0-9-]+`.
-        runtime: the runtime's name; arms of one runtime share it (and a colour family).
-        title: how figures and tables call it.
         look: how figures draw its runtime; one without is given a colour and a marker by its name.
-        image_format: the format it runs from; None outside of any container.
-        packages: Debian packages that provide it.
         made_from: what `convert` reads: `oci` (the image layout) or `directory`.
         converter: command that prints the version of the program that makes the
             format; its first line goes into the images table.
@@ -177,7 +168,6 @@ class Arm(ABC):
         isolates: namespaces that must differ from the runner's own in every run;
             all others of `mnt` and `pid` must not (`native` isolates none). `KERNEL` alone
             where programs run on another one: its namespaces' numbers tell nothing here.
-        link_set: whose build the measured programs are, one of `LINK_SETS`.
         is_native: whether it is the plain program, and may be one of an A/A pair.
         stands_in: whether it may be one of an A/A pair where the image is foreign and there is no
             native build: the same bytes as in every container, and never called native.
@@ -185,30 +175,29 @@ class Arm(ABC):
         placement: where it puts ranks, `packed`, `spread` or `unbound`; empty for where the case
             has them.
         lasting: names of processes that the runtime keeps from one run to the next.
-        limit: of the CPU time that a program has in it.
         variant: whether it is something else than its runtime as a site offers it: a step of a
             ladder, a layer or a network of its own, one mount alone.
         inherits_network: whether a container gets the network that its command is started in;
             not where a daemon starts it.
     """
 
-    name: str
-    runtime: str
-    title: str
+    name: str  # the arm's name in studies, `[a-z0-9-]+`
+    runtime: str  # the runtime's name; arms of one runtime share it (and a colour family)
+    title: str  # how figures and tables call it
     look: ClassVar[Look | None] = None
-    image_format: str | None = None
-    packages: ClassVar[tuple[str, ...]] = ()
+    image_format: str | None = None  # the format it runs from; None outside of any container
+    packages: ClassVar[tuple[str, ...]] = ()  # Debian packages that provide it
     made_from: ClassVar[str] = "oci"
     converter: ClassVar[tuple[str, ...]] = ()
     root_filesystem: str = ""
     isolates: tuple[str, ...] = ()
-    link_set: str = OWN
+    link_set: str = OWN  # whose build the measured programs are, one of `LINK_SETS`
     is_native: ClassVar[bool] = False
     stands_in: ClassVar[bool] = False
     does_more: ClassVar[bool] = False
     placement: str = ""
     lasting: tuple[str, ...] = ()
-    limit: CpuLimit = NO_LIMIT
+    limit: CpuLimit = NO_LIMIT  # of the CPU time that a program has in it
     variant: ClassVar[bool] = False
     inherits_network: ClassVar[bool] = True
 

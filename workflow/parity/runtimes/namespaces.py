@@ -104,19 +104,14 @@ def mounted(way: str, image: str, point: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Mount(Arm):
-    """The image mounted in one way.
-
-    Attributes:
-        way: as `mounted` has it.
-        root_filesystem: `fuse` where a program serves the files.
-    """
+    """The image mounted in one way."""
 
     variant = True
     name: str
     title: str
-    way: str
+    way: str  # as `mounted` has it
     image_format: str
-    root_filesystem: str = ""
+    root_filesystem: str = ""  # `fuse` where a program serves the files
 
     @property
     def packages(self) -> tuple[str, ...]:  # type: ignore[override]

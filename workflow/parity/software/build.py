@@ -145,18 +145,12 @@ def spack_context(
 
 
 class Builder(NamedTuple):
-    """A program that understands a Dockerfile.
-
-    Attributes:
-        alive: succeeds where it can be used, and then says its version.
-        isolation: words for a build; `chroot` needs no privilege.
-        store: transport of its image store, as skopeo names it; `image` is before an id.
-    """
+    """A program that understands a Dockerfile."""
 
     program: str
-    alive: tuple[str, ...]
-    isolation: tuple[str, ...]
-    store: str
+    alive: tuple[str, ...]  # succeeds where it can be used, and then says its version
+    isolation: tuple[str, ...]  # words for a build; `chroot` needs no privilege
+    store: str  # transport of its image store, as skopeo names it; `image` is before an id
     image: str
 
 

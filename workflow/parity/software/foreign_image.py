@@ -46,15 +46,10 @@ _STORES = (("docker", "docker-daemon:sha256:"), ("podman", "containers-storage:@
 
 
 class Foreign(NamedTuple):
-    """A foreign image that is there.
+    """A foreign image that is there."""
 
-    Attributes:
-        digest: `sha256:…` of the file, of a layout's manifest, or as a store's name has it.
-        source: how skopeo names it; empty for a SIF file, which skopeo does not read.
-    """
-
-    digest: str
-    source: str = ""
+    digest: str  # `sha256:…` of the file, of a layout's manifest, or as a store's name has it
+    source: str = ""  # how skopeo names it; empty for a SIF file, which skopeo does not read
 
 
 def refuse_no_image(reference: str, where: str) -> None:

@@ -29,25 +29,19 @@ class ImageRecord(Document, frozen=True, kw_only=False):
     """One format of the image: the columns of the images table, and where it is.
 
     Attributes:
-        format: base or foreign, oci, directory, squashfs, sif, docker, podman.
-        digest: `sha256:…` of the content; as location, empty if it could not be made.
-        parent: format that it was made from; empty for the base and for a foreign image.
         bytes: size on disk, or what the image store says; `seconds` that making it took.
-        tool: program and version that made it; `reason`, why it could not be made here.
-        location: absolute path, or id in an image store; empty in a dataset, of no machine.
-        recipe: SHA-256 of Dockerfile, base and packages, as in the image's marker file.
     """
 
-    format: str
-    digest: str = ""
-    parent: str = ""
+    format: str  # base or foreign, oci, directory, squashfs, sif, docker, podman
+    digest: str = ""  # `sha256:…` of the content; as location, empty if it could not be made
+    parent: str = ""  # format that it was made from; empty for the base and for a foreign image
     parent_digest: str = ""
     bytes: int | None = None
     seconds: float | None = None
-    tool: str = ""
+    tool: str = ""  # program and version that made it; `reason`, why it could not be made here
     reason: str = ""
-    location: str = ""
-    recipe: str = ""
+    location: str = ""  # absolute path, or id in an image store; empty in a dataset, of no machine
+    recipe: str = ""  # SHA-256 of Dockerfile, base and packages, as in the image's marker file
 
 
 class Images(Document, frozen=True):
@@ -147,17 +141,14 @@ class NeededImage:
     """The image of a study at one scale.
 
     Attributes:
-        base: the base image as the system's file has it: `bootstrap`, or by its digest.
-        packages: Debian's of the study's benchmarks; none for a foreign image.
         formats: those that the study's arms run from. Without any, no image is made.
-        sources: names of the sources that are compiled for it.
         foreign: an image that somebody else made, as the study names it; empty for one of ours.
     """
 
-    base: str
-    packages: tuple[str, ...]
+    base: str  # the base image as the system's file has it: `bootstrap`, or by its digest
+    packages: tuple[str, ...]  # Debian's of the study's benchmarks; none for a foreign image
     formats: tuple[str, ...]
-    sources: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()  # names of the sources that are compiled for it
     foreign: str = ""
 
     @property

@@ -195,22 +195,15 @@ def write_scope(
 
 
 class BuiltPackage(Document, frozen=True):
-    """A package of a lock.
-
-    Attributes:
-        hash: covers its dependencies, too.
-        flags: those of the compilers that are set, by kind.
-        external: prefix of a package that Spack did not build, or empty.
-        root: whether it was asked for.
-    """
+    """A package of a lock."""
 
     name: str
     version: str
-    hash: str
+    hash: str  # covers its dependencies, too
     target: str
-    flags: dict[str, str]
-    external: str
-    root: bool
+    flags: dict[str, str]  # those of the compilers that are set, by kind
+    external: str  # prefix of a package that Spack did not build, or empty
+    root: bool  # whether it was asked for
 
 
 def specs_of(path: Path) -> list[BuiltPackage]:

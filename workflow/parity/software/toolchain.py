@@ -77,16 +77,11 @@ def _in_folder(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A folder with what Spack is given and what it decided: composed here, or a site's own.
-
-    Attributes:
-        recipes: our own recipes, or the site's, which the lock depends on as well.
-        entry: what it is composed from; None for a site's own folder.
-    """
+    """A folder with what Spack is given and what it decided: composed here, or a site's own."""
 
     folder: Path
-    recipes: Path
-    entry: ToolchainEntry | None = None
+    recipes: Path  # our own recipes, or the site's, which the lock depends on as well
+    entry: ToolchainEntry | None = None  # what it is composed from; None for a site's own folder
 
     @property
     def name(self) -> str:
