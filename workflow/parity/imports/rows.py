@@ -288,20 +288,13 @@ class TextConverter(Converter):
         numbers, settings = self.printed(text, where)
         return [
             Row(
-                block=block,
-                case=number.case,
-                arm=arm,
-                metric=as_metric(number.metric),
-                value=number.value,
-                unit=number.unit,
+                block=block, case=number.case, arm=arm, metric=as_metric(number.metric),
+                value=number.value, unit=number.unit,
                 better=options.direction(number.metric, number.unit, number.better),
-                source=self.title,
-                raw=where,
-                where=where,
-                settings=tuple(settings.items()),
+                source=self.title, raw=where, where=where, settings=tuple(settings.items()),
             )
             for number in numbers
-        ]
+        ]  # fmt: skip
 
 
 def refuse_unlike(rows: Iterable[Row]) -> None:
