@@ -111,7 +111,7 @@ class Seen:
             f"{len(self.accepted)} silently wrong, longest {self.longest:.2f} s of CPU, "
             f"{time.process_time() - self.began:.0f} s in all, at most {mebibytes:.0f} MiB"
         )
-        assert not self.tracebacks
-        assert not self.accepted
+        assert not self.tracebacks, self.tracebacks
+        assert not self.accepted, self.accepted
         assert self.counts["tried"] >= least
         assert self.longest < HANGS_SECONDS

@@ -7,26 +7,35 @@ a value puts something there that no such place can hold; to read that is silent
 
 import contextlib
 import csv
+import hashlib
 import inspect
 import io
 import json
 import math
 import random
+import shutil
+import zlib
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import yaml
-from benchmark_help import GOLDEN
+from benchmark_help import GOLDEN, defaults
 from broken import SEED, Seen, in_text, in_values, places, with_value
-from golden_runs import GoldenRun, golden_runs
+from golden_runs import golden_runs
 
+from parity.analysis import dataset as analysis_dataset
 from parity.analysis.dataset import load_exclusions
+from parity.benchmarks import benchmarks, selfish, steps, traces
+from parity.benchmarks.model import Outputs, Parsed
 from parity.claims import published, registration, verdicts
 from parity.claims.register import load_register
 from parity.command_line.main import commands, main
 from parity.core.errors import UserError
+from parity.core.files import as_text
 from parity.core.settings import load_checked
 from parity.imports.forms import converter_of
 from parity.imports.rows import Options, Row, checked
@@ -126,7 +135,13 @@ DOCUMENTS: dict[str, Load] = {
 # No place of a document can hold one of them but the parameters of a case, which are its
 # benchmark's own; and what programs said may be any text.
 NO_FACTS = (float("nan"), float("inf"), [[[]]], {"no such key": 1})
-OF_A_DOCUMENT = 100
+OF_A_DOCUMENT, OF_AN_ARCHIVE, OF_A_TRACE = 100, 120, 150
+# What a benchmark's file is called, and how its head is laid out.
+TRACES = {
+    ("selfish", selfish.TRACE): traces.HEADS[traces.VERSION],
+    ("steps", steps.FILE): traces.HEAD,
+}
+ODD = np.array([0, 1, -1, 2**62, math.nan, math.inf, -math.inf, 1e308, 5e-324])
 
 
 def _of_archive(name: str) -> bytes:
@@ -153,25 +168,73 @@ def test_no_broken_document_of_an_archive_does_either(tmp_path: Path) -> None:
     seen.end(2 * OF_A_DOCUMENT * len(DOCUMENTS))
 
 
+def test_no_broken_archive_does_either(tmp_path: Path) -> None:
+    """One file of an archive is broken, and signed anew or not: it is read, and parsed again."""
+    chance, seen = random.Random(SEED), Seen("archives")
+    folder = tmp_path / "archive" / ARCHIVE.name
+    shutil.copytree(ARCHIVE, folder, ignore=shutil.ignore_patterns("analysis", "figures"))
+    sums = dataset.read_sums(folder)
+
+    def parsed_again() -> None:
+        analysis_dataset.load(folder)
+        if differing := dataset.differing_tables(folder):
+            raise UserError(f"parsing again gives other bytes: {differing}", where=str(folder))
+
+    for number in range(OF_AN_ARCHIVE):
+        name, is_signed = chance.choice(sorted(sums)), number % 2 == 1
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(broken := in_text(content, chance))
+        if is_signed:
+            dataset.write_sums(folder, sums | {name: hashlib.sha256(broken).hexdigest()})
+        whole = is_signed or broken == content
+        seen.try_out(f"{name} {number}", parsed_again, lambda made, whole=whole: not whole)
+        (folder / name).write_bytes(content)
+        dataset.write_sums(folder, sums)
+    seen.end(OF_AN_ARCHIVE)
+
+
+def _numbers(parsed: Parsed) -> list[float]:
+    if not parsed.valid:
+        raise UserError(parsed.detail)
+    return [metric.value for metric in parsed.metrics]
+
+
+def _cannot_be(numbers: list[float]) -> bool:
+    return not all(math.isfinite(number) and number >= 0 for number in numbers)
+
+
 def test_no_broken_output_gives_a_number_that_cannot_be() -> None:
-    """Outputs and traces of every benchmark that has golden ones."""
+    """Outputs of every benchmark that has golden ones."""
     chance, seen = random.Random(SEED), Seen("outputs of programs")
-
-    def read(run: GoldenRun, text: str) -> list[float]:
-        parsed = run.parse(text)
-        if not parsed.valid:
-            raise UserError(parsed.detail)
-        return [metric.value for metric in parsed.metrics]
-
-    def is_wrong(numbers: list[float]) -> bool:
-        return not all(math.isfinite(number) and number >= 0 for number in numbers)
-
     for run in golden_runs():
         content = run.text.encode()
         for number in range(OF_AN_OUTPUT if content else 0):
             text = in_text(content, chance).decode(errors="replace")
-            seen.try_out(f"{run} {number}", lambda text=text, run=run: read(run, text), is_wrong)
+            seen.try_out(f"{run} {number}", lambda t=text, r=run: _numbers(r.parse(t)), _cannot_be)
     seen.end(2_000)
+
+
+def test_no_broken_trace_does_either() -> None:
+    """Any bytes are changed, or a field of the head to what is odd, and the file signed anew."""
+    chance, seen = random.Random(SEED), Seen("traces")
+    for (name, file), head in TRACES.items():
+        benchmark = benchmarks()[name]
+        for path, number in product(sorted((GOLDEN / name).glob("real-*")), range(OF_A_TRACE)):
+            content = path.read_bytes()
+            broken, field = np.frombuffer(content, head, 1).copy(), chance.choice(head.names[2:])
+            with np.errstate(invalid="ignore"):
+                broken[field] = chance.choice(ODD).astype(head[field])
+            signed = broken.tobytes() + content[head.itemsize : -4]
+            signed += zlib.crc32(signed).to_bytes(4, "little")
+            for made in (in_text(content, chance), signed):
+                given = {"seconds": 0.1, "mode": path.stem.partition("-")[2]}
+                asked = defaults(benchmark, **given)
+                outputs = Outputs(files={file: as_text(made)}, parameters=asked)
+                seen.try_out(
+                    f"{path.name} {number}, {field}",
+                    lambda b=benchmark, o=outputs: _numbers(b.parse(o)), _cannot_be,
+                )  # fmt: skip
+    seen.end(2 * OF_A_TRACE)
 
 
 def test_no_broken_result_of_others_is_imported(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def read_trace(content: bytes) -> Trace:
     head, entries = read_file(content, SELFISH_MAGIC, HEADS, numbers)
     if not 1 <= head["mode"] <= len(MODES):
         raise Refused("unparsable", "the trace is of no known mode")
-    if not (head["hz"] and head["duration_ns"]):
+    if not (head["hz"] and head["duration_ns"]) or head["minimum_ns"] > head["duration_ns"]:
         raise Refused("unparsable", "the trace has no clock, or no length")
     known = {name: head.get(name, 0) for name in Trace.__annotations__}
     known |= {"mode": MODES[head["mode"] - 1], "is_locked": bool(head["locked"])}

@@ -301,7 +301,7 @@ class _Sessions(Struct):
 def scale_labels(dataset: Path) -> set[str]:
     """What the systems of a dataset call their kind: of its blocks nothing else is read.
 
-    Raises ValueError: a block does not say it, or the table is of another schema version.
+    Raises ValueError: a block does not say it; UserError: the table cannot be read.
     """
     rows = schema.read_rows(schema.BLOCKS, dataset / "records/blocks.parquet")
     blocks = (json_decode(row["record"], type=_Sessions) for row in rows)

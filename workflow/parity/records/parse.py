@@ -20,7 +20,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import to_builtins
 from msgspec.structs import replace
 
@@ -291,7 +290,7 @@ def parsed_blocks(plan: Plan, records: Path) -> Iterator[dict[str, pa.Table]]:
     or of nothing that was planned; with the attempt.
     """
     lefts = left_by_blocks(records)
-    if pq.read_metadata(records / "raw.parquet").num_rows < WORTH_PROCESSES:
+    if schema.rows_in(records / "raw.parquet") < WORTH_PROCESSES:
         yield from (_parsed(plan, left) for left in lefts)
         return
     # Started anew, because threads of Arrow's do not survive a fork.

@@ -7,6 +7,7 @@ fill the other with null. The same rows give the same bytes.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parity.core.documents import Document
+from parity.core.documents import RESTORE, Document
+from parity.core.errors import UserError
 
 SCHEMA_VERSION = "1"
 # Of every file.
@@ -208,9 +210,24 @@ def write_rows(table: TableSchema, rows: Iterable[Mapping[str, Any]], path: Path
 
 
 def read_rows(table: TableSchema, path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a table, few at a time in memory; raises ValueError: as of `schema.read`."""
-    with pq.ParquetFile(path) as file:
+    """The rows of a table, few at a time in memory; raises UserError: it cannot be read."""
+    with _readable(path), pq.ParquetFile(path) as file:
         refuse_another(table, file.schema_arrow, path)
         for part in range(file.num_row_groups):
             for rows in file.iter_batches(ROWS_AT_ONCE, [part]):
                 yield from rows.to_pylist()
+
+
+def rows_in(path: Path) -> int:
+    """How many rows a table has; raises UserError: it cannot be read."""
+    with _readable(path):
+        return int(pq.read_metadata(path).num_rows)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        what = f"the table cannot be read: {error}".partition("\n")[0]
+        raise UserError(what, where=str(path), action=RESTORE) from error
