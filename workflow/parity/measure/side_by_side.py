@@ -74,8 +74,7 @@ def refusal(program: Program, arm: Arm) -> str:
 def make_ready(may_take_turns: bool) -> None:
     """Compile the program that tells CPU time, and see that there can be two control groups.
 
-    Raises:
-        UserError: there is no compiler, or no controller of CPU time that we may use.
+    Raises UserError: there is no compiler, or no controller of CPU time that we may use.
     """
     with tempfile.TemporaryDirectory(dir=places.OWN) as folder:
         part = Path(folder) / CPUTIME.name
@@ -110,11 +109,7 @@ def hierarchies(root: Path = CONTROL_GROUPS) -> tuple[Path, ...]:
 
 @contextmanager
 def control_groups(root: Path = CONTROL_GROUPS) -> Iterator[None]:
-    """The two groups, while the body runs.
-
-    Raises:
-        NotStarted: they cannot be made, and why.
-    """
+    """The two groups, while the body runs; raises NotStarted: they cannot be made, and why."""
     tops, made = hierarchies(root), [Path(group, PROGRAM) for group in GROUPS]
     try:
         for top in tops:
@@ -142,11 +137,8 @@ def make_pair(
 ) -> list[RunRecord]:
     """Attempts of two runs at once, each in its own, new folder; as `attempt.make_attempt`.
 
-    Args:
-        may_take_turns: whether, without control groups, one is measured after the other.
-
-    Raises:
-        AllocationLost, ArmLost: as of `attempt.make_attempt`.
+    `may_take_turns`: whether, without control groups, one is measured after the other. Raises
+    AllocationLost, ArmLost: as of `attempt.make_attempt`.
     """
     places.emptied(places.WORK)
     attempts = []
@@ -232,8 +224,7 @@ def command_of(attempt: Attempt, fifo: Path, group: str) -> list[str]:
 def _waiting(fifos: Sequence[Path], pids: Sequence[int]) -> Iterator[list[int]]:
     """The FIFOs, open for writing, as soon as a program waits at each of them.
 
-    Raises:
-        NotStarted: one ended before, or does not come.
+    Raises NotStarted: one ended before, or does not come.
     """
     deadline, doors = time.monotonic() + START_SECONDS, list[int]()
     try:
@@ -260,8 +251,7 @@ def _waiting(fifos: Sequence[Path], pids: Sequence[int]) -> Iterator[list[int]]:
 def standing(group: str) -> list[dict[str, str]]:
     """What decides on the CPU time of the program that waits in a group: at each level below it.
 
-    Raises:
-        NotStarted: no such program is in the group.
+    Raises NotStarted: no such program is in the group.
     """
     top = hierarchies()[0]
     for procs in sorted((top / group).rglob("cgroup.procs")):
