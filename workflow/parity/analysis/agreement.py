@@ -47,18 +47,14 @@ class Count:
     """How many fresh ratios lie where they are expected.
 
     Attributes:
-        inside: how many 95 % intervals of the ratio of ratios hold 1.
-        compared: of how many.
-        expected: how many are expected if nothing has changed.
         independent: 95 % range of that number if the rows were independent (binomial).
-        sharing: the same, given that the arms of a case share the reference's runs.
     """
 
-    inside: int
-    compared: int
-    expected: float
+    inside: int  # how many 95 % intervals of the ratio of ratios hold 1
+    compared: int  # of how many
+    expected: float  # how many are expected if nothing has changed
     independent: tuple[int, int]
-    sharing: tuple[int, int]
+    sharing: tuple[int, int]  # the same, given that the arms of a case share the reference's runs
 
 
 @dataclass(frozen=True)
@@ -67,15 +63,13 @@ class Kappa:
 
     Attributes:
         counts: how often two words came together, the first judge's first.
-        agreeing: how many got the same word from both.
-        share95: Clopper and Pearson's exact 95 % interval of the share of these.
         interval95: of kappa, by its large-sample error; no width where all agree.
     """
 
     counts: Mapping[tuple[str, str], int]
     total: int
-    agreeing: int
-    share95: Interval
+    agreeing: int  # how many got the same word from both
+    share95: Interval  # Clopper and Pearson's exact 95 % interval of the share of these
     kappa: float = math.nan
     interval95: Interval = (math.nan, math.nan)
     reason: str = ""
@@ -83,25 +77,19 @@ class Kappa:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two datasets side by side.
-
-    Attributes:
-        table: `tables.AGREEMENT`; `count` counts its rows.
-        outcomes: agreement of what both say of the arms.
-    """
+    """Two datasets side by side."""
 
     fresh: str
     archive: str
-    table: pd.DataFrame
+    table: pd.DataFrame  # `tables.AGREEMENT`; `count` counts its rows
     count: Count
-    outcomes: Kappa
+    outcomes: Kappa  # agreement of what both say of the arms
 
 
 def refuse_missing(folder: Path) -> None:
     """Say in one message that there is no such dataset, and which there are.
 
-    Raises:
-        UserError: `folder` (results/<source>/<dataset>) holds no plan or no records.
+    Raises UserError: `folder` (results/<source>/<dataset>) holds no plan or no records.
     """
     if (folder / PLAN).exists() and (folder / "records/metrics.parquet").exists():
         return
@@ -119,8 +107,7 @@ def refuse_missing(folder: Path) -> None:
 def agree(fresh: Analysed, archive: Analysed) -> Agreement:
     """Hold the fresh dataset against the archived one.
 
-    Raises:
-        UserError: both hold the same measurements.
+    Raises UserError: both hold the same measurements.
     """
     _refuse_the_same(fresh.dataset, archive.dataset)
     keys = sorted(fresh.compared.keys() | archive.compared.keys())
@@ -260,13 +247,10 @@ def _numbers(fresh: np.ndarray, archive: np.ndarray) -> dict[str, Any]:
 def count_range(groups: Sequence[int], correlation: float = 0.0) -> tuple[int, int]:
     """How many 95 % intervals hold the truth in 95 of 100 repetitions.
 
-    Without correlation this is the binomial distribution's central range. With it, the
-    errors of a group follow one common normal factor; given that factor they are
-    independent, and their number is a mixture of binomial ones.
-
-    Args:
-        groups: how many intervals each group holds.
-        correlation: of any two errors of a group.
+    Without correlation this is the binomial distribution's central range. With it, the errors of a
+    group follow one common normal factor; given that factor they are independent, and their number
+    is a mixture of binomial ones. `groups`: how many intervals each group holds. `correlation`: of
+    any two errors of a group.
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(101)
     weights = weights / weights.sum()

@@ -105,36 +105,25 @@ class Analysed:
 
 
 def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analysis:
-    """Analyse a dataset.
-
-    Args:
-        excluded: runs to be left out (entries of config/exclusions.yaml).
-    """
+    """Analyse a dataset; `excluded`: runs to be left out (entries of config/exclusions.yaml)."""
     left_out = excluded_runs(excluded, dataset)
     values = evidence.counted_values(dataset.metrics, left_out)
     by_case = evidence.numbers(values)
     concluded, pairs = conclusions.conclude(Engine(dataset, by_case))
     stages = descriptive.run_stages(dataset, pairs, left_out)
     return Analysis(
-        values=values,
-        pairs=pairs,
-        conclusions=concluded,
+        values=values, pairs=pairs, conclusions=concluded,
         timeouts=descriptive.timeouts(dataset.plan, by_case),
-        dispersion=descriptive.dispersion(values),
-        ledger=descriptive.ledger(dataset, stages),
-        losses=descriptive.losses(dataset, stages),
-        exclusions=left_out,
-    )
+        dispersion=descriptive.dispersion(values), ledger=descriptive.ledger(dataset, stages),
+        losses=descriptive.losses(dataset, stages), exclusions=left_out,
+    )  # fmt: skip
 
 
 def analysed(folder: Path, excluded: Sequence[dict[str, Any]] = ()) -> Analysed:
     """Read and analyse the dataset in `folder`.
 
-    Args:
-        excluded: entries of config/exclusions.yaml.
-
-    Raises:
-        UserError: there is no such dataset, it was changed, or it cannot be read.
+    `excluded`: entries of config/exclusions.yaml. Raises UserError: there is no such dataset, it
+    was changed, or it cannot be read.
     """
     dataset = load(folder, whole=False)
     return Analysed(dataset, analyse(dataset, excluded))

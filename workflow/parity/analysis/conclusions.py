@@ -42,33 +42,26 @@ class Conclusion:
     """A row of `tables.CONCLUSIONS`: what was asked, and what is decided.
 
     Attributes:
-        form: arm, a form of `CROSSED`, or step.
-        case: its case, or the two of a crossing, joined by a blank.
         factor, low, high: of a crossing; else empty.
-        references: the arms that are each compared with, joined by "+"; the reference is first.
-        planned_blocks: blocks in which the plan holds all runs.
-        identity: a word of `parity.analysis.dataset`; empty for a level, which differs by design.
-        control: whether this is the A/A pair.
-        planned: whether the study compares by it.
     """
 
-    form: str
+    form: str  # arm, a form of `CROSSED`, or step
     benchmark: str
-    case: str
+    case: str  # its case, or the two of a crossing, joined by a blank
     metric: str
     factor: str
     low: str
     high: str
     arm: str
     reference: str
-    references: str
+    references: str  # the arms that are each compared with, joined by "+"; the reference is first
     kind: str
     unit: str
     better: str
-    planned_blocks: int
-    identity: str
-    control: bool
-    planned: bool
+    planned_blocks: int  # blocks in which the plan holds all runs
+    identity: str  # a word of `parity.analysis.dataset`; empty for a level, which differs by design
+    control: bool  # whether this is the A/A pair
+    planned: bool  # whether the study compares by it
     decision: Decision
 
     def columns(self) -> dict[str, Any]:
@@ -92,8 +85,6 @@ class Crossing(NamedTuple):
 
     Attributes:
         low, high: levels of the factor, in alphabetical order.
-        cases: the case of each.
-        margin: the margin that both cases share.
     """
 
     benchmark: str
@@ -101,8 +92,8 @@ class Crossing(NamedTuple):
     factor: str
     low: str
     high: str
-    cases: tuple[str, str]
-    margin: float
+    cases: tuple[str, str]  # the case of each
+    margin: float  # the margin that both cases share
 
     def contrast(self, form: str, arm: str, references: tuple[str, ...]) -> Contrast:
         """The contrast of an arm; nothing of the reference is in one of its levels alone."""
@@ -196,39 +187,26 @@ def crossed(engine: Engine, crossing: Crossing) -> Iterator[Conclusion]:
 
 
 def _concluded(
-    engine: Engine,
-    form: str,
-    contrast: Contrast,
-    pairs: tuple[Contrast, ...],
-    gate: Contrast,
-    of_cases: tuple[str, ...],
-    crossing: Crossing | None = None,
-) -> Conclusion:
+    engine: Engine, form: str, contrast: Contrast, pairs: tuple[Contrast, ...], gate: Contrast,
+    of_cases: tuple[str, ...], crossing: Crossing | None = None,
+) -> Conclusion:  # fmt: skip
     """A row: the decision, and what it is of; `of_cases` are the natives of its cases."""
     dataset, sides = engine.dataset, (contrast.arm, contrast.reference)
     of_case = engine.numbers(contrast.cases[0], contrast.metric)
     blocks = engine.evidence(contrast).by_block
     natives_of = [arms for _, _, arms in contrast.terms if arms[0] == contrast.reference]
     return Conclusion(
-        form=form,
-        benchmark=dataset.plan.case(contrast.cases[0]).benchmark,
-        case=" ".join(contrast.cases),
-        metric=contrast.metric,
-        factor=crossing.factor if crossing else "",
-        low=crossing.low if crossing else "",
-        high=crossing.high if crossing else "",
-        arm=contrast.arm,
-        reference=contrast.reference,
-        references="" if form == LEVEL else "+".join(natives_of[0]),
-        kind=contrast.kind,
-        unit=of_case.unit,
-        better=of_case.better,
-        planned_blocks=engine.planned_blocks(contrast),
+        form=form, benchmark=dataset.plan.case(contrast.cases[0]).benchmark,
+        case=" ".join(contrast.cases), metric=contrast.metric,
+        factor=crossing.factor if crossing else "", low=crossing.low if crossing else "",
+        high=crossing.high if crossing else "", arm=contrast.arm, reference=contrast.reference,
+        references="" if form == LEVEL else "+".join(natives_of[0]), kind=contrast.kind,
+        unit=of_case.unit, better=of_case.better, planned_blocks=engine.planned_blocks(contrast),
         identity="" if form == LEVEL else dataset.identity(contrast.cases, sides, blocks),
         control=contrast.arm == dataset.plan.double,
         planned=all((case, contrast.metric) in dataset.margins for case in contrast.cases),
         decision=engine.concluded(contrast, pairs, gate, of_cases),
-    )
+    )  # fmt: skip
 
 
 def _pair_table(engine: Engine, compared: Iterable[tuple[Conclusion, Contrast]]) -> pd.DataFrame:

@@ -44,16 +44,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Term(NamedTuple):
-    """A cell of a contrast, or several cells that are one thing measured more than once.
+    """A cell of a contrast, or several cells that are one thing measured more than once."""
 
-    Attributes:
-        weight: of the log of its cost; of its number where differences are concluded.
-        arms: each of them stands for it in turn; a block has to hold them all.
-    """
-
-    weight: float
+    weight: float  # of the log of its cost; of its number where differences are concluded
     case: str
-    arms: tuple[str, ...]
+    arms: tuple[str, ...]  # each of them stands for it in turn; a block has to hold them all
 
 
 class Contrast(NamedTuple):
@@ -87,17 +82,12 @@ class Contrast(NamedTuple):
 
 
 def over(
-    case: str,
-    metric: str,
-    arm: str,
-    natives: tuple[str, ...],
-    margin: float | None,
+    case: str, metric: str, arm: str, natives: tuple[str, ...], margin: float | None,
     ratio: bool | None = None,
-) -> Contrast:
+) -> Contrast:  # fmt: skip
     """An arm over another, or over several that are one thing; the first names the reference.
 
-    Args:
-        ratio: whether by the ratio of costs; by default where there is a margin.
+    `ratio`: whether by the ratio of costs; by default where there is a margin.
     """
     terms = Term(1, case, (arm,)), Term(-1, case, natives)
     is_ratio = margin is not None if ratio is None else ratio
@@ -109,8 +99,7 @@ def weighted_sum(
 ) -> dict[Block, float]:
     """The effect of each block that all columns hold, sorted by block.
 
-    Args:
-        columns: weights, and by block (its name, or its number) the logs of costs.
+    `columns`: weights, and by block (its name, or its number) the logs of costs.
     """
     weighted = list(columns)
     common = sorted(set.intersection(*(set(of_block) for _, of_block in weighted)))
@@ -130,14 +119,12 @@ class Evidence(NamedTuple):
         by_block: the effect of each block that holds every cell, against the mean of references.
         units: those that are independent, a row for each reference, and what nodes or sessions
             that differ have against any conclusion.
-        losses: what lost runs have against it; empty for nothing.
-        levels: of the last look at the blocks.
     """
 
     by_block: Mapping[str, float]
     units: Sample
-    losses: str
-    levels: Levels
+    losses: str  # what lost runs have against it; empty for nothing
+    levels: Levels  # of the last look at the blocks
 
     @property
     def objection(self) -> str:
@@ -169,14 +156,10 @@ def _once(method: Method) -> Method:
 
 @dataclass(frozen=True)
 class Engine:
-    """Concludes contrasts of one dataset; what several of them need is found once.
-
-    Attributes:
-        by_case: the numbers that count, by case and metric.
-    """
+    """Concludes contrasts of one dataset; what several of them need is found once."""
 
     dataset: Dataset
-    by_case: ByCase
+    by_case: ByCase  # the numbers that count, by case and metric
 
     def numbers(self, case: str, metric: str) -> Numbers:
         """The numbers of a case; none where nothing of it counts."""
@@ -241,12 +224,9 @@ class Engine:
         ]
 
     def concluded(
-        self,
-        contrast: Contrast,
-        pairs: tuple[Contrast, ...],
-        gate: Contrast,
+        self, contrast: Contrast, pairs: tuple[Contrast, ...], gate: Contrast,
         natives: tuple[str, ...],
-    ) -> Decision:
+    ) -> Decision:  # fmt: skip
         """The decision as far as the A/A pair and the positive control allow.
 
         Args:

@@ -43,12 +43,9 @@ PAUSE = pd.Timedelta(hours=1)
 def identity(both: Sequence[tuple[Digests, Digests]]) -> str:
     """The worst that any block of a comparison says about its two binaries.
 
-    Environments differ more easily than runtimes do, and an apparently unrelated
-    library can shift a timing (Mytkowicz et al., ASPLOS 2009); so one differing
-    block marks the whole comparison as confounded.
-
-    Args:
-        both: the digests of the two sides, block by block.
+    Environments differ more easily than runtimes do, and an apparently unrelated library can shift
+    a timing (Mytkowicz et al., ASPLOS 2009); so one differing block marks the whole comparison as
+    confounded. `both`: the digests of the two sides, block by block.
     """
     for part, finding in enumerate(CONFOUNDED):
         if any(arm[part] and base[part] and arm[part] != base[part] for arm, base in both):
@@ -64,17 +61,11 @@ def worst(findings: Iterable[str]) -> str:
 
 
 class Place(NamedTuple):
-    """Where and when a block ran, as far as blocks can share it.
+    """Where and when a block ran, as far as blocks can share it."""
 
-    Attributes:
-        started: its first start, UTC, ISO 8601; empty if nothing in it was started.
-        nodes: its nodes, each with the id of its boot.
-        session: number of the stretch of work without a long pause.
-    """
-
-    started: str
-    nodes: str
-    session: int
+    started: str  # its first start, UTC, ISO 8601; empty if nothing in it was started
+    nodes: str  # its nodes, each with the id of its boot
+    session: int  # number of the stretch of work without a long pause
 
 
 @dataclass(frozen=True)
@@ -82,18 +73,14 @@ class Dataset:
     """What one campaign planned and left.
 
     Attributes:
-        name: its source and name, such as `live/torrez2019-machine`.
-        plan: what it was to measure.
-        plan_sha256: digest of plan.json as it is, by which it was registered.
-        kind: what the systems are that measured it.
         runs, metrics, nodes, images: the tables of that name in records/schema.py; of the first
             two the columns that `load` was asked for.
     """
 
-    name: str
-    plan: Plan
-    plan_sha256: str
-    kind: SystemKind
+    name: str  # its source and name, such as `live/torrez2019-machine`
+    plan: Plan  # what it was to measure
+    plan_sha256: str  # digest of plan.json as it is, by which it was registered
+    kind: SystemKind  # what the systems are that measured it
     runs: pd.DataFrame
     metrics: pd.DataFrame
     nodes: pd.DataFrame
@@ -270,12 +257,9 @@ def _sessions(begun: pd.DataFrame) -> dict[str, int]:
 def load(folder: Path, whole: bool = True) -> Dataset:
     """Read the dataset in `folder` (results/<source>/<campaign>); an archived one is checked first.
 
-    Args:
-        whole: whether with all columns of runs and metrics; without, those of the analysis.
-
-    Raises:
-        UserError: a file is missing, was changed, is of another schema version, or the
-            records hold runs that the plan does not know.
+    `whole`: whether with all columns of runs and metrics; without, those of the analysis. Raises
+    UserError: a file is missing, was changed, is of another schema version, or the records hold
+    runs that the plan does not know.
     """
     refuse_broken(folder)
     asked = () if whole else (schema.RUNS, schema.METRICS)
@@ -339,8 +323,7 @@ def shown_in_time(plan: Plan, runs: pd.DataFrame, metrics: pd.DataFrame) -> pd.D
 def refuse_broken(folder: Path) -> None:
     """Check a dataset against its checksums if it is an archived one; others have none.
 
-    Raises:
-        UserError: a file is missing or was changed; with the names of all such files.
+    Raises UserError: a file is missing or was changed; with the names of all such files.
     """
     if folder.parent.name != ARCHIVE:
         return
@@ -358,8 +341,7 @@ def refuse_broken(folder: Path) -> None:
 def load_exclusions(path: Path) -> list[dict[str, Any]]:
     """The exclusions in a YAML file (config/exclusions.yaml), checked against its schema.
 
-    Raises:
-        UserError: the file is missing, is no YAML, or has an unknown or missing key.
+    Raises UserError: the file is missing, is no YAML, or has an unknown or missing key.
     """
     entries: list[dict[str, Any]] = load_checked(path, "exclusions")["exclusions"]
     return entries

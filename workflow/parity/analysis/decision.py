@@ -54,45 +54,35 @@ class Decision:
     """A ratio or a difference, and what follows from it. NaN stands for what is not known.
 
     Attributes:
-        blocks: the sample size.
-        units: how many numbers it rests on: blocks, or means of blocks that share something.
         estimate, interval95, interval90: the typical ratio, or the difference in its unit.
         margin: of a ratio 0.01 means within (1/1.01, 1.01), of a difference it is a bound in
             its unit; None where no equivalence is sought.
-        p_equivalence: of the two one-sided tests.
-        p_nothing: two-sided p that nothing is added; 1 where too few tell.
         smallest_margin: the margin that would just have passed, in the terms of `margin`;
             infinite where none would.
-        outcome: a name of `parity.analysis.outcomes`.
-        spikes: units in which the arm lies far above what is typical, whatever the reference.
-        spike_rate: exact 95 % interval of their share.
         spike_size: the farthest of them, as a ratio or a difference from what is typical.
         mean90: between what the mean lies if no run lies farther off than those that were seen:
             `interval90`, and where any does Student's interval, too (`estimate.mean_of`).
-        gate: outcome of the A/A pair at the same margin, or `none`.
-        reason: why the outcome is no claim; empty if it is one.
         region: the outcome by the intervals alone, before any objection.
-        barred: whether `reason` leaves nothing to be said, no bound either.
     """
 
-    blocks: int = 0
+    blocks: int = 0  # the sample size
     estimate: float = math.nan
     interval95: Interval = UNKNOWN
     interval90: Interval = UNKNOWN
     margin: float | None = None
-    p_equivalence: float = math.nan
-    p_nothing: float = 1.0
+    p_equivalence: float = math.nan  # of the two one-sided tests
+    p_nothing: float = 1.0  # two-sided p that nothing is added; 1 where too few tell
     smallest_margin: float = math.nan
-    outcome: str = outcomes.TOO_FEW_BLOCKS
-    spikes: int = 0
-    spike_rate: Interval = UNKNOWN
+    outcome: str = outcomes.TOO_FEW_BLOCKS  # a name of `parity.analysis.outcomes`
+    spikes: int = 0  # units in which the arm lies far above what is typical, whatever the reference
+    spike_rate: Interval = UNKNOWN  # exact 95 % interval of their share
     spike_size: float = math.nan
     mean90: Interval = UNKNOWN
-    gate: str = NONE
-    reason: str = ""
-    units: int = 0
+    gate: str = NONE  # outcome of the A/A pair at the same margin, or `none`
+    reason: str = ""  # why the outcome is no claim; empty if it is one
+    units: int = 0  # how many numbers it rests on: blocks, or means of blocks that share something
     region: str = outcomes.TOO_FEW_BLOCKS
-    barred: bool = False
+    barred: bool = False  # whether `reason` leaves nothing to be said, no bound either
 
     @property
     def answer(self) -> str:
@@ -128,8 +118,7 @@ class Decision:
     def without_claim(self, objection: str, barred: bool = False) -> Decision:
         """The decision with what an objection leaves of it; an empty one leaves all.
 
-        Args:
-            barred: whether the objection is to bounds, too.
+        `barred`: whether the objection is to bounds, too.
         """
         if not objection:
             return self
@@ -186,6 +175,8 @@ def decide(
 ) -> Decision:
     """The decision on the typical effect.
 
+    Raises ValueError: an effect is no finite number.
+
     Args:
         effects: logs of cost ratios, or differences in their unit; shape (units,), or (references,
             units) where several references each have to agree.
@@ -193,9 +184,6 @@ def decide(
         ratio: whether the effects are logs of ratios.
         levels: those of the look at which this is decided. What is called 95 % and 90 % here
             holds at all looks together.
-
-    Raises:
-        ValueError: an effect is no finite number.
     """
     rows = np.atleast_2d(np.asarray(effects, dtype=float))
     units, shown = rows.shape[1], math.exp if ratio else float
@@ -210,20 +198,12 @@ def decide(
     far = estimate.spikes(rows, bound)
     mean = _bounds_of_mean(rows, inner, 1 - 2 * levels.same) if far.above or far.below else inner
     reported = Decision(
-        blocks=units,
-        units=units,
-        estimate=shown(centre.value),
-        interval95=_shown(outer, ratio),
-        interval90=_shown(inner, ratio),
-        margin=margin,
-        p_nothing=levels.adjusted_both_ways(centre.p_outside(0.0)),
-        outcome=outcomes.REPORTED,
-        region=outcomes.REPORTED,
-        spikes=far.above,
-        spike_rate=far.rate(),
-        spike_size=shown(far.highest),
-        mean90=_shown(mean, ratio),
-    )
+        blocks=units, units=units, estimate=shown(centre.value), interval95=_shown(outer, ratio),
+        interval90=_shown(inner, ratio), margin=margin,
+        p_nothing=levels.adjusted_both_ways(centre.p_outside(0.0)), outcome=outcomes.REPORTED,
+        region=outcomes.REPORTED, spikes=far.above, spike_rate=far.rate(),
+        spike_size=shown(far.highest), mean90=_shown(mean, ratio),
+    )  # fmt: skip
     if margin is None:
         return reported
     region = outcome_of(inner, outer, (-bound, bound))
@@ -234,13 +214,10 @@ def decide(
     elif region == outcomes.EQUIVALENT and widest >= bound:
         objection = SPIKES
     return replace(
-        reported,
-        p_equivalence=levels.adjusted(centre.p_within(bound)),
+        reported, p_equivalence=levels.adjusted(centre.p_within(bound)),
         smallest_margin=math.expm1(widest) if ratio else widest,
-        outcome=outcomes.INCONCLUSIVE if objection else region,
-        region=region,
-        reason=objection,
-    )
+        outcome=outcomes.INCONCLUSIVE if objection else region, region=region, reason=objection,
+    )  # fmt: skip
 
 
 def _bounds_of_mean(rows: np.ndarray, typical: Interval, confidence: float) -> Interval:
@@ -269,14 +246,11 @@ def decide_change(fresh: np.ndarray, archived: np.ndarray, margin: float) -> Dec
     outcome = outcome_of(inner, outer, (-bound, bound))
     few = outcome == outcomes.DIFFERENT and fewest < FEWEST_FOR_A_DIFFERENCE
     decision = Decision(
-        blocks=fewest,
-        estimate=math.exp(fresh.mean() - archived.mean()),
+        blocks=fewest, estimate=math.exp(fresh.mean() - archived.mean()),
         interval95=(math.exp(outer[0]), math.exp(outer[1])),
-        interval90=(math.exp(inner[0]), math.exp(inner[1])),
-        margin=margin,
-        smallest_margin=math.expm1(max(abs(end) for end in inner)),
-        outcome=outcome,
-    )
+        interval90=(math.exp(inner[0]), math.exp(inner[1])), margin=margin,
+        smallest_margin=math.expm1(max(abs(end) for end in inner)), outcome=outcome,
+    )  # fmt: skip
     return decision.without_claim(FEW if few else "")
 
 

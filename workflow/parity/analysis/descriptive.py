@@ -97,14 +97,10 @@ def dispersion(values: pd.DataFrame) -> pd.DataFrame:
     """
     by_arm = values.groupby(["case", "metric", "arm"])
     spread = by_arm.agg(
-        unit=("unit", "first"),
-        runs=("value", "size"),
-        median=("value", "median"),
-        minimum=("value", "min"),
-        maximum=("value", "max"),
-        mean=("value", "mean"),
+        unit=("unit", "first"), runs=("value", "size"), median=("value", "median"),
+        minimum=("value", "min"), maximum=("value", "max"), mean=("value", "mean"),
         cv=("value", "std"),
-    ).reset_index()
+    ).reset_index()  # fmt: skip
     cv = spread["cv"] / spread["mean"].abs()
     spread["cv"] = cv.where(np.isfinite(cv), None).astype(object)
     return tables.frame(tables.DISPERSION, tables.rows(spread))
@@ -115,15 +111,13 @@ class Line(NamedTuple):
 
     Attributes:
         slope: seconds for each timeout; `low` and `high` are the ends of its 95 % interval.
-        intercept: seconds of a run without any.
-        explained: the share of the variance of the times that the line has.
     """
 
     slope: float | None = None
     low: float | None = None
     high: float | None = None
-    intercept: float | None = None
-    explained: float | None = None
+    intercept: float | None = None  # seconds of a run without any
+    explained: float | None = None  # the share of the variance of the times that the line has
 
 
 def line(timeouts: NDArray[np.float64], seconds: NDArray[np.float64]) -> Line:
@@ -131,10 +125,8 @@ def line(timeouts: NDArray[np.float64], seconds: NDArray[np.float64]) -> Line:
 
     Runs of a block share its moment, and a case has one run of an arm in each, so blocks are drawn
     anew with their pairs of numbers (Freedman, Ann. Stat. 1981; Carlstein, ibid. 1986): that needs
-    neither equal variances nor normal ones. Times have both a floor and a tail here.
-
-    Args:
-        timeouts, seconds: of one run in each block.
+    neither equal variances nor normal ones. Times have both a floor and a tail here. `timeouts`,
+    `seconds`: of one run in each block.
     """
     (slope,) = _slopes(timeouts, seconds, np.ones((1, len(seconds))))
     if np.isnan(slope):
@@ -151,8 +143,7 @@ def line(timeouts: NDArray[np.float64], seconds: NDArray[np.float64]) -> Line:
 def _slopes(x: np.ndarray, y: np.ndarray, often: np.ndarray) -> NDArray[np.float64]:
     """Slopes of samples with replacement; not a number where x does not vary in one.
 
-    Args:
-        often: how often each run is in each sample, shape (samples, runs).
+    `often`: how often each run is in each sample, shape (samples, runs).
     """
     count = often.sum(axis=1)
     # From the middle of all, so that no digits are lost; a slope does not change by that.

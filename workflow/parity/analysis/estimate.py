@@ -43,14 +43,12 @@ class Mean:
     Attributes:
         error: its standard error; 0 if the effects are identical, which leaves nothing to
             test against: p is then 0 or 1.
-        freedom: degrees of freedom of that.
-        skew: skewness of the mean: that of the effects over the root of their number.
     """
 
     value: float
     error: float
-    freedom: float
-    skew: float = 0.0
+    freedom: float  # degrees of freedom of that
+    skew: float = 0.0  # skewness of the mean: that of the effects over the root of their number
 
     def interval(self, confidence: float) -> Interval:
         """The two-sided interval, each end the farther one of Student's and the skewed one."""
@@ -122,14 +120,10 @@ class Typical:
     are symmetrical, as differences of runs that may be exchanged are, and no normal law. Ties make
     it too wide rather than too narrow. Of several references each has to agree: the estimate is the
     mean of theirs, an end of the interval the farther one, a p the larger one.
-
-    Attributes:
-        rows: effects, shape (references, units).
-        widened: what serial correlation multiplies deviations by (`_inflation`).
     """
 
-    rows: np.ndarray
-    widened: float
+    rows: np.ndarray  # effects, shape (references, units)
+    widened: float  # what serial correlation multiplies deviations by (`_inflation`)
 
     @property
     def value(self) -> float:
@@ -196,15 +190,13 @@ class Spikes:
     """Units in which the arm lies far from the typical effect, whatever the reference.
 
     Attributes:
-        units: how many there are in all.
         above, below: in how many it lies farther off than the distance.
-        highest: the farthest above, from the typical effect; 0 where there is none.
     """
 
-    units: int
+    units: int  # how many there are in all
     above: int
     below: int
-    highest: float
+    highest: float  # the farthest above, from the typical effect; 0 where there is none
 
     def rate(self, confidence: float = 0.95) -> Interval:
         """The share of units that lie above, by Clopper and Pearson's exact interval (1934)."""
@@ -217,11 +209,9 @@ class Spikes:
 def spikes(rows: np.ndarray, distance: float = 0.0) -> Spikes:
     """The units that lie farther off than a distance, and than FAR deviations of the others.
 
-    A run of one reference that lies far off leaves the arm near the others, and is none.
-
-    Args:
-        rows: effects, shape (references, units).
-        distance: what is too near to matter, in the unit of the effects.
+    A run of one reference that lies far off leaves the arm near the others, and is none. `rows`:
+    effects, shape (references, units). `distance`: what is too near to matter, in the unit of the
+    effects.
     """
     around = rows - np.array([[_middle(_walsh_averages(tuple(row)))] for row in rows])
     usual = NORMAL * np.median(np.abs(around), axis=1, keepdims=True)

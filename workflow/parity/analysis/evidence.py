@@ -32,17 +32,11 @@ LOSSES = "runs were lost"
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers of one case and metric that count.
+    """The numbers of one case and metric that count."""
 
-    Attributes:
-        unit: their unit.
-        better: their direction: lower, higher or neither.
-        by_arm: arm to block to number.
-    """
-
-    unit: str = ""
-    better: str = ""
-    by_arm: dict[str, dict[str, float]] = field(default_factory=dict)
+    unit: str = ""  # their unit
+    better: str = ""  # their direction: lower, higher or neither
+    by_arm: dict[str, dict[str, float]] = field(default_factory=dict)  # arm to block to number
 
     @property
     def sign(self) -> float:
@@ -93,8 +87,7 @@ def counted_values(metrics: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFr
 def numbers(values: pd.DataFrame) -> dict[tuple[str, str], Numbers]:
     """The counted values (`tables.VALUES`) by case and metric.
 
-    Raises:
-        ValueError: a block holds two counted numbers of one arm.
+    Raises ValueError: a block holds two counted numbers of one arm.
     """
     by_case: dict[tuple[str, str], Numbers] = {}
     # All of an arm share the names of blocks.
@@ -136,9 +129,8 @@ def sample(
 ) -> Sample:
     """The independent effects of a comparison: the mean of each unit; as `units`.
 
-    Args:
-        each: the effects against each reference, of which `by_block` has the means; shape
-            (blocks, references).
+    `each`: the effects against each reference, of which `by_block` has the means; shape (blocks,
+    references).
     """
     found, place = units(by_block, places), {block: at for at, block in enumerate(by_block)}
     effects = np.array([*by_block.values()], float) if each is None else each
@@ -157,11 +149,8 @@ def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
     their means is exact whatever they share. Of both groupings that counts whose interval of the
     mean is wider, as nodes say nothing of what sessions share that each ran on all of them. Fewer
     are too few to say how much they differ; where an analysis of variance finds that they do,
-    nothing can be concluded.
-
-    Args:
-        by_block: the effect of each block.
-        places: where and when each block ran; where one is not known, nothing is shared.
+    nothing can be concluded. `by_block`: the effect of each block. `places`: where and when each
+    block ran; where one is not known, nothing is shared.
     """
     blocks = sorted(by_block)
     if places:
@@ -208,15 +197,12 @@ def objection_to_losses(
 ) -> str:
     """Why the runs that do not count let nothing be said of two arms; empty if they do.
 
-    Too many of one arm are lost, or more of one than of the other (Fisher's exact test). A run
-    that came to its time limit is lost even if it was repeated with success, since it was slow.
-    Blocks in which nothing of the case was started yet are no losses, nor are those in which it
-    was not measured any more in one of the arms.
-
-    Args:
-        of_case: the numbers of the case that count.
-        ratio: whether the arms are compared by ratios. These have no number of zero or below,
-            which is lost to them.
+    Too many of one arm are lost, or more of one than of the other (Fisher's exact test). A run that
+    came to its time limit is lost even if it was repeated with success, since it was slow. Blocks
+    in which nothing of the case was started yet are no losses, nor are those in which it was not
+    measured any more in one of the arms. `of_case`: the numbers of the case that count. `ratio`:
+    whether the arms are compared by ratios. These have no number of zero or below, which is lost to
+    them.
     """
     planned = [dataset.planned_in.get((case, arm), set()) for arm in arms]
     begun = set.intersection(dataset.begun.get(case, set()), *planned)

@@ -23,11 +23,8 @@ from parity.plan.plan import Plan
 def stops(plan: Plan, compared: Iterable[Conclusion], before: Iterable[Stop]) -> tuple[Stop, ...]:
     """Which arms are not run any more, by case: those stopped before, and those of now.
 
-    The reference and its double go on as long as any other arm of the case does.
-
-    Args:
-        compared: the comparisons, concluded on the blocks so far.
-        before: what earlier looks stopped.
+    The reference and its double go on as long as any other arm of the case does. `compared`: the
+    comparisons, concluded on the blocks so far. `before`: what earlier looks stopped.
     """
     found = {(stop.case, stop.arm): stop for stop in before}
     by_run: dict[tuple[str, str], list[Conclusion]] = defaultdict(list)
@@ -65,23 +62,19 @@ def look_at(
 ) -> Look:
     """What the blocks so far decide, in addition to what is stopped.
 
+    Raises UserError: the dataset cannot be read.
+
     Args:
         folder: their dataset.
         number: of the look, from 1.
         before: what is stopped.
         excluded: entries of config/exclusions.yaml.
-
-    Raises:
-        UserError: the dataset cannot be read.
     """
     seen = load(folder, whole=False)
     left_out = excluded_runs(excluded, seen)
     numbers = evidence.numbers(evidence.counted_values(seen.metrics, left_out))
     compared = [conclusion for conclusion, _ in conclusions.comparisons(Engine(seen, numbers))]
     return Look(
-        campaign=seen.plan.campaign,
-        number=number,
-        blocks=seen.plan.looks[number - 1],
-        seen=len(seen.gathered),
-        stops=stops(seen.plan, compared, before),
-    )
+        campaign=seen.plan.campaign, number=number, blocks=seen.plan.looks[number - 1],
+        seen=len(seen.gathered), stops=stops(seen.plan, compared, before),
+    )  # fmt: skip

@@ -18,9 +18,8 @@ def finite(
 ) -> np.ndarray:
     """The values as a vector of floats.
 
-    Raises:
-        ValueError: there are fewer than `at_least` of them, or one is no finite number, or not
-            `above` a bound.
+    Raises ValueError: there are fewer than `at_least` of them, or one is no finite number, or not
+    `above` a bound.
     """
     array = np.asarray(values if isinstance(values, np.ndarray) else list(values), dtype=float)
     if array.ndim != 1 or len(array) < at_least:
@@ -40,15 +39,10 @@ def share(**numbers: float) -> None:
 def holm(p_values: Iterable[float]) -> tuple[float, ...]:
     """Adjusted p values in the given order (Holm, Scand. J. Statist. 1979).
 
-    Below alpha they control the probability of any wrong rejection in the family,
-    whatever the dependence. A claim that needs all its tests to pass is an
-    intersection-union test and is not adjusted (Berger, Technometrics 1982).
-
-    Args:
-        p_values: the family's p values; an empty family gives nothing.
-
-    Raises:
-        ValueError: a p value is no number between 0 and 1.
+    Below alpha they control the probability of any wrong rejection in the family, whatever the
+    dependence. A claim that needs all its tests to pass is an intersection-union test and is not
+    adjusted (Berger, Technometrics 1982). `p_values`: the family's p values; an empty family gives
+    nothing. Raises ValueError: a p value is no number between 0 and 1.
     """
     values = finite(p_values, 0, "p values")
     if ((values < 0) | (values > 1)).any():
@@ -100,15 +94,12 @@ class ScatterRatio(NamedTuple):
 def without_block(logs: np.ndarray, shared: np.ndarray) -> np.ndarray:
     """Logs of two arms less what slows their whole blocks, as far as others tell.
 
-    What a block does to all arms would hide how much each scatters by itself: a ratio of
-    2.2 looks like 1.3 where blocks scatter twice as much as runs. It is taken out by one
-    regression of both arms' mean on the others' median (analysis of covariance, with one slope for
-    both arms, so that arms that scatter alike still do). Where the others tell nothing, the
-    slope is near zero.
-
-    Args:
-        logs: shape (2, blocks).
-        shared: median of the other arms' logs in each block; all alike if there are none.
+    What a block does to all arms would hide how much each scatters by itself: a ratio of 2.2 looks
+    like 1.3 where blocks scatter twice as much as runs. It is taken out by one regression of both
+    arms' mean on the others' median (analysis of covariance, with one slope for both arms, so that
+    arms that scatter alike still do). Where the others tell nothing, the slope is near zero.
+    `logs`: shape (2, blocks). `shared`: median of the other arms' logs in each block; all alike if
+    there are none.
     """
     common, others = (row - row.mean() for row in (logs.mean(axis=0), shared))
     power = float(others @ others)
@@ -120,14 +111,11 @@ def scatter_ratio(deviations: np.ndarray, confidence: float = 0.95) -> ScatterRa
     """Ratio of the mean absolute deviations from the median of two arms, and its interval.
 
     The paired form of Brown & Forsythe's test (JASA 1974): Student's t of the deviations'
-    differences within blocks, inverted by Fieller's theorem. For laws of one shape the ratio
-    is that of the standard deviations. A far value counts as far as it lies and not by its
-    square, so long tails and spikes do not upset it, as they do Pitman's and Morgan's test of
-    the variances. Without an upper end, `high` is infinite.
-
-    Args:
-        deviations: of both arms, shape (2, units): of blocks, or means of several.
-        confidence: between 0 and 1.
+    differences within blocks, inverted by Fieller's theorem. For laws of one shape the ratio is
+    that of the standard deviations. A far value counts as far as it lies and not by its square, so
+    long tails and spikes do not upset it, as they do Pitman's and Morgan's test of the variances.
+    Without an upper end, `high` is infinite. `deviations`: of both arms, shape (2, units): of
+    blocks, or means of several. `confidence`: between 0 and 1.
     """
     share(confidence=confidence)
     a, b = deviations
@@ -158,8 +146,7 @@ def p_scatters_less(deviations: np.ndarray, factor: float = 1.0) -> float:
 def deviations_of(logs_a: Iterable[float], logs_b: Iterable[float]) -> np.ndarray:
     """Absolute deviations of both from their medians, shape (2, blocks).
 
-    Args:
-        logs_a, logs_b: log values of the same blocks, at least 3; both vary.
+    `logs_a`, `logs_b`: log values of the same blocks, at least 3; both vary.
     """
     rows = np.vstack([finite(logs_a, 3, "logs"), finite(logs_b, 3, "logs")])
     if (np.ptp(rows, axis=1) == 0).any():
@@ -172,11 +159,8 @@ def cv_bound(values: Iterable[float], confidence: float) -> float:
 
     With s the deviation of the logs the coefficient is sqrt(exp(s^2) - 1). The bound of s^2 is
     Bonett's (Comput. Stat. Data Anal. 2006), which widens with the kurtosis of the sample;
-    chi-square's assumes a normal law. Spikes that a sample does not hold cannot widen it.
-
-    Args:
-        values: above zero, at least 5.
-        confidence: between 0 and 1; below one half for a lower bound.
+    chi-square's assumes a normal law. Spikes that a sample does not hold cannot widen it. `values`:
+    above zero, at least 5. `confidence`: between 0 and 1; below one half for a lower bound.
     """
     share(confidence=confidence)
     centre, error = _log_variance(values)
@@ -212,13 +196,8 @@ def page_trend(table: pd.DataFrame, expect: str = RISING) -> float:
     """One-sided p of an order fixed in advance: small if values rise, or fall, within blocks.
 
     Page's test (JASA 1963), by scipy: exact for small tables without ties, else by the normal
-    approximation.
-
-    Args:
-        expect: rising or falling, fixed before the data.
-
-    Raises:
-        ValueError: fewer than 3 levels or 2 blocks that hold them all, or another expectation.
+    approximation. `expect`: rising or falling, fixed before the data. Raises ValueError: fewer than
+    3 levels or 2 blocks that hold them all, or another expectation.
     """
     if expect not in (RISING, FALLING):
         raise ValueError(f"expect must be {RISING} or {FALLING}, not {expect}")
@@ -234,11 +213,9 @@ def page_trend(table: pd.DataFrame, expect: str = RISING) -> float:
 def slopes_per_doubling(table: pd.DataFrame) -> np.ndarray:
     """Slope of the log ratio per doubling of the level, in each block that holds all levels.
 
-    Least squares on log2(level) inside each block; the block stays the sampling unit, so
-    these slopes go into the paired tests like any other effect.
-
-    Args:
-        table: logs; levels above zero, at least two of them.
+    Least squares on log2(level) inside each block; the block stays the sampling unit, so these
+    slopes go into the paired tests like any other effect. `table`: logs; levels above zero, at
+    least two of them.
 
     Returns:
         The slopes in the order of blocks, in log units per doubling.

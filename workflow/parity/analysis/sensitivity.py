@@ -79,17 +79,13 @@ def _said(
 ) -> dict[str, Any]:
     """The columns of an estimate and the ends of its intervals, with the outcome of these.
 
-    Args:
-        logs: in the order of `_SHOWN`; what is not finite is not known.
+    `logs`: in the order of `_SHOWN`; what is not finite is not known.
     """
     shown = [math.exp(log) if math.isfinite(log) else None for log in logs]
     by_these = outcome or outcome_of((logs[1], logs[2]), (logs[3], logs[4]), (-bound, bound))
     return {
-        **dict(zip(_SHOWN, shown, strict=True)),
-        "blocks": blocks,
-        "outcome": by_these,
-        "note": "",
-    }
+        **dict(zip(_SHOWN, shown, strict=True)), "blocks": blocks, "outcome": by_these, "note": "",
+    }  # fmt: skip
 
 
 def _ranks(row: Mapping[str, Any], bound: float) -> dict[str, Any]:
@@ -166,18 +162,12 @@ class NotFittedError(ValueError):
 
 @dataclass(frozen=True)
 class Contrast:
-    """What an arm costs over the reference, in log units.
-
-    Attributes:
-        error: standard error.
-        freedom: degrees of freedom of the residual.
-        blocks: of the whole fit.
-    """
+    """What an arm costs over the reference, in log units."""
 
     estimate: float
-    error: float
-    freedom: int
-    blocks: int
+    error: float  # standard error
+    freedom: int  # degrees of freedom of the residual
+    blocks: int  # of the whole fit
 
     def interval(self, confidence: float) -> Interval:
         """Student's t interval."""
@@ -194,18 +184,12 @@ def contrasts(frame: pd.DataFrame, reference: Collection[str]) -> dict[str, Cont
     over the arms, which the paired estimate does not; so it stands beside that and decides nothing.
 
     statsmodels gives normal intervals, too narrow for few blocks; ours are Student's t with
-    containment degrees of freedom (as SAS PROC MIXED by default), exact for balanced blocks.
-
-    Args:
-        frame: one row per run: block, node, arm, position among the case's runs, and log, which
-            is that of its cost. The nodes of a block are one text. They are a random term if
-            there are several, and fewer than blocks.
-        reference: the arm that the others are compared with, or several, which are then one.
-
-    Raises:
-        NotFittedError: one block, effects that cannot be told apart, too few or identical values,
-            or a fit that does not converge.
-        ValueError: a log is no finite number.
+    containment degrees of freedom (as SAS PROC MIXED by default), exact for balanced blocks. Raises
+    NotFittedError: one block, effects that cannot be told apart, too few or identical values, or a
+    fit that does not converge. Raises ValueError: a log is no finite number. `frame`: one row per
+    run: block, node, arm, position among the case's runs, and log, which is that of its cost. The
+    nodes of a block are one text. They are a random term if there are several, and fewer than
+    blocks. `reference`: the arm that the others are compared with, or several, which are then one.
     """
     logs = methods.finite(frame["log"].to_numpy(), 0, "log")
     others = sorted(set(frame["arm"]) - set(reference))

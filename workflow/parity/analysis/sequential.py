@@ -32,14 +32,12 @@ class Levels(NamedTuple):
     """One-sided levels of what is decided at one look.
 
     Attributes:
-        same: of each of the two tests by which arms are equivalent.
-        other: of each of the two by which they differ.
         designs: what they come from, the looks made and the largest number of blocks; none for
             a single look.
     """
 
-    same: float
-    other: float
+    same: float  # of each of the two tests by which arms are equivalent
+    other: float  # of each of the two by which they differ
     designs: tuple[tuple[tuple[int, ...], int], ...] = ()
 
     def adjusted(self, p: float) -> float:
@@ -61,8 +59,7 @@ ONE_LOOK = Levels(ALPHA, ALPHA / 2)
 def levels_at(looks: tuple[int, ...], blocks: int) -> Levels:
     """The levels of a look at so many blocks, after all earlier ones of the design.
 
-    Args:
-        looks: the design's, in numbers of blocks, ascending.
+    `looks`: the design's, in numbers of blocks, ascending.
     """
     # Before the first block nothing is decided at any level.
     last = min(max(blocks, 1), looks[-1])

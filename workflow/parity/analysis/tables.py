@@ -41,10 +41,8 @@ _ANALYSED = (
 def of_records(table: schema.TableSchema, records: Path, analysed: bool) -> pd.DataFrame:
     """A table of the records in a folder, or what the analysis asks of it.
 
-    Categories are sorted as their texts are, and hold objects, so that all rows share them.
-
-    Raises:
-        ValueError: as of `schema.read`.
+    Categories are sorted as their texts are, and hold objects, so that all rows share them. Raises
+    ValueError: as of `schema.read`.
     """
     columns = (_ANALYSED, _REPEATED) if analysed else ()
     path = records / f"{table.name}.parquet"
@@ -82,8 +80,7 @@ def read_all(schemas: Mapping[str, schema.TableSchema], folder: Path) -> dict[st
 def write_all(schemas: Mapping[str, schema.TableSchema], made: Any, folder: Path) -> None:
     """Write each table as `<folder>/<table>.parquet`; the same tables give the same bytes.
 
-    Args:
-        made: an object with the tables as data frames by the same names.
+    `made`: an object with the tables as data frames by the same names.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in schemas.items():
@@ -93,11 +90,8 @@ def write_all(schemas: Mapping[str, schema.TableSchema], made: Any, folder: Path
 def write(table: schema.TableSchema, data: pd.DataFrame, path: Path) -> None:
     """Write a data frame as Parquet; what is not a number becomes null where that is allowed.
 
-    Args:
-        data: in the table's order, as `frame` makes it.
-
-    Raises:
-        ValueError: it has other columns than the table, or null where that is not allowed.
+    `data`: in the table's order, as `frame` makes it. Raises ValueError: it has other columns than
+    the table, or null where that is not allowed.
     """
     names = [column.name for column in table.columns]
     if wrong := sorted(set(names).symmetric_difference(data.columns)):
