@@ -9,9 +9,9 @@ from trials import case_of, trial
 from parity.analysis import conclusions, evidence
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
-from parity.plan.plan import PositiveControl
+from parity.plan.plan import Plan, PositiveControl
 from parity.plan.system import kind_of
-from parity.preview.simulated import numbers_of, planned_runs, table_of
+from parity.preview.simulated import Simulator, numbers_of, planned_runs, table_of
 from parity.records import schema
 
 ROUNDS = 20
@@ -23,11 +23,15 @@ TRUTH = {
 }  # fmt: skip
 
 
-def _concluded() -> dict[str, dict[str, Any]]:
+def _plan() -> Plan:
     case = replace(case_of("sysbench", EVENTS), primary=("cpu_seconds",))
     more = PositiveControl("native-plus", 4, {"sysbench": {"events": 1040}})
     design = {"design": "side-by-side", "positive_control": more}
-    plan = trial(case, arms=tuple(TRUTH), blocks=ROUNDS, **design)
+    return trial(case, arms=tuple(TRUTH), blocks=ROUNDS, **design)
+
+
+def _concluded() -> dict[str, dict[str, Any]]:
+    plan = _plan()
     runs, random = planned_runs(plan), np.random.default_rng(7)
     # What both of a pair meet is far more than what tells them apart.
     met = {block.name: 0.1 * random.standard_normal() for block in plan.blocks}
@@ -48,3 +52,14 @@ def test_each_pair_tells_of_its_arm_alone() -> None:
         assert row["planned_blocks"] == row["blocks"] == ROUNDS
         assert row["low95"] < TRUTH[arm][0] < row["high95"] < row["low95"] + 0.01
         assert row["outcome"] == TRUTH[arm][1]
+
+
+def test_a_preview_draws_an_arm_in_its_own_blocks_alone() -> None:
+    plan, kind = _plan(), kind_of(["vm"])
+    (case,) = plan.cases
+    assert [each.metric for each in plan.quantities(case)] == ["cpu_seconds"]
+    drawn = Simulator(plan, [], kind).draw([(case.name, "cpu_seconds")], 0)
+    by_arm = drawn.drawn[case.name, "cpu_seconds"].by_arm
+    blocks = {arm: {b.name for b in plan.blocks if arm in {r.arm for r in b.runs}} for arm in TRUTH}
+    assert {arm: set(of_arm) for arm, of_arm in by_arm.items()} == blocks
+    assert drawn.cell(case.name, "cpu_seconds", "podman", "native-a").natives == ("native-a",)

@@ -111,3 +111,13 @@ def test_each_part_of_a_description_may_be_left_out(tmp_path: Path) -> None:
     (tmp_path / "toy.yaml").write_text("note: A caveat.")
     assert described(str(tmp_path / "toy.py")) == {"metrics": (), "note": "A caveat."}
     assert described(str(tmp_path / "none.py")) == {"metrics": ()}
+
+
+def test_side_by_side_each_benchmark_has_one_figure_and_that_is_of_cpu_time() -> None:
+    made = specs.figures_of(benchmarks().values(), paired=True)
+    assert sorted(spec.name for spec in made) == sorted(benchmarks())
+    for spec in made:
+        (shown,) = spec.quantities
+        assert (shown.metric, shown.better) == ("cpu_seconds", "lower")
+        assert "reports" not in spec.caption
+        assert specs.quantity(spec.name, shown.metric, "s") == shown

@@ -223,6 +223,19 @@ def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(tmp_p
     ]
 
 
+def test_side_by_side_a_run_is_stopped_with_the_other_of_its_pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block, "SCRATCH", tmp_path / "scratch")
+    plan = trial(case_of("sysbench"), blocks=1, design="side-by-side")
+    stop = Stop("sysbench", "native-b", DECIDED, "time same after 5")
+    (name,) = _run(plan, tmp_path, 0, {("sysbench", "native-b"): stop}).measured
+    stopped = BLOCK.read_in(tmp_path / name).not_started
+    assert {run: why.reason for run, why in stopped.items()} == {
+        f"sysbench.{arm}": DECIDED for arm in PAIR
+    }
+
+
 @pytest.mark.system
 def test_what_is_stopped_is_not_started_and_the_rest_is_measured(tmp_path: Path) -> None:
     plan, blocks = _plan(per_job=1, cases=("sysbench", "sysbench-2")), tmp_path / "blocks"

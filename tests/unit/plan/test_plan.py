@@ -169,6 +169,7 @@ def test_side_by_side_a_block_is_an_arm_and_the_reference_in_each_case(tmp_path,
             assert run.case == beside.case and {run.arm, beside.arm} == {arm, plan.reference}
             first[arm, run.case] += run.arm == arm
         assert {run.case for run in block.runs} >= {"sysbench"}
+    assert plan.blocks_of == dict.fromkeys((case.name for case in plan.cases), 4)
     # Who is started first takes turns, and which pair comes first is drawn.
     assert set(first.values()) == {2}
     assert len({block.runs[0].arm for block in plan.blocks if block.number == 1}) > 1

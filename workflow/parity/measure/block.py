@@ -87,7 +87,7 @@ def run_block(
             left = replace(block, runs=[run for run in block.runs if run.name not in not_started])
             session = None
             if left.runs:
-                if plan.is_paired:
+                if plan.is_paired and not checked:
                     make_ready(may_take_turns=plan.design == EITHER)
                 session = begin_session(plan, images, expected, system, allocation, folder, checked)
                 tell_what_lacks(session, plan)

@@ -5,6 +5,7 @@ keep what it has.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from parity.benchmarks import benchmark_of
+from parity.benchmarks.description import CPU_SECONDS, Quantity
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.own_program import in_arm
 from parity.core import documents
@@ -152,6 +154,10 @@ class Design(Document, frozen=True):
         """Whether each block is a pair of an arm and the reference, and their CPU time counts."""
         return self.design != IN_TURN
 
+    def quantities(self, case: Case) -> tuple[Quantity, ...]:
+        """What is compared of a case, or could be: all that its program gives, or CPU time."""
+        return (CPU_SECONDS,) if self.is_paired else case.definition.metrics
+
     @property
     def definitions(self) -> dict[str, Benchmark]:
         """The benchmarks of the cases, sorted by name."""
@@ -218,6 +224,13 @@ class Plan(Design, frozen=True):
     def case(self, name: str) -> Case:
         """The case of that name; KeyError if the plan has none."""
         return _named(self.cases, name, f"the plan of {self.campaign} has no case {name}")
+
+    @property
+    def blocks_of(self) -> Counter[str]:
+        """In how many blocks an arm runs a case, by case; side by side the reference is in more."""
+        counts = Counter((run.case, run.arm) for block in self.blocks for run in block.runs)
+        rarest = sorted(counts.items(), key=lambda each: -each[1])
+        return Counter({case: number for (case, _), number in rarest})
 
     @property
     def double(self) -> str:

@@ -91,9 +91,8 @@ def chances(claims: Iterable[Claim], simulator: Simulator) -> list[Chance]:
     for claim in claims:
         # The cases and metrics of the plan that it may look at.
         asked = {(test.cells.benchmark, test.cells.metric) for test in claim.tests}
-        there = (
-            (case, of.metric) for case in simulator.plan.cases for of in case.definition.metrics
-        )
+        plan = simulator.plan
+        there = ((case, of.metric) for case in plan.cases for of in plan.quantities(case))
         keys = [(case.name, of) for case, of in there if (case.benchmark, of) in asked]
         if not keys or not all(rules()[test.rule].compares for test in claim.tests):
             continue

@@ -24,7 +24,7 @@ from parity.analysis.outcomes import EQUIVALENT
 from parity.core.errors import UserError
 from parity.core.wording import listed
 from parity.measure.documents import LIVE
-from parity.plan.plan import Plan, cases_of
+from parity.plan.plan import Plan
 from parity.preview.simulated import Noise, Noises
 from parity.preview.terminal import aligned, duration, folded, percent
 
@@ -171,8 +171,7 @@ class Need:
 def needs(plan: Plan, noises: Noises) -> list[Need]:
     """Each case and metric of the plan with a margin, in its order."""
     wanted = {(c.case, c.metric): c.margin for c in plan.comparisons if c.margin is not None}
-    planned = Counter(case for block in plan.blocks for case in cases_of(block.runs))
-    found = []
+    planned, found = plan.blocks_of, []
     for (case, metric), margin in wanted.items():
         noise = noises.of(plan.case(case), metric)
         known = noise if noise.dataset else None

@@ -302,5 +302,7 @@ class Simulator:
         by_arm = {}
         for arm, of_arm in made.items():
             more = self.plan.extra_work(planned, arm) ** empty.sign if noise.is_log else 1.0
-            by_arm[arm] = dict(zip(blocks, (more * of_arm).tolist(), strict=True))
+            held = self._dataset.planned_in[case, arm]
+            drawn = zip(blocks, (more * of_arm).tolist(), strict=True)
+            by_arm[arm] = {block: value for block, value in drawn if block in held}
         return replace(empty, by_arm=by_arm)

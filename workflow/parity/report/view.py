@@ -1,6 +1,5 @@
 """One dataset with its analysis, and the few questions that figures, tables and texts ask of it."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +14,7 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.description import FigureSpec, Form
 from parity.claims.published import published_tables
 from parity.core import wording
-from parity.plan.plan import Case, Plan, cases_of
+from parity.plan.plan import Case, Plan
 from parity.plan.system import kind_of
 from parity.records import events
 from parity.records.dataset import Provenance, block_records, provenance
@@ -98,14 +97,15 @@ class View(Analysed):
     @cached_property
     def blocks_of(self) -> dict[str, int]:
         """Number of planned blocks by case: those of its number of nodes."""
-        return Counter(case for block in self.plan.blocks for case in cases_of(block.runs))
+        return self.plan.blocks_of
 
     # Which figures there are, and what belongs into them.
 
     @cached_property
     def figures(self) -> tuple[FigureSpec, ...]:
         """All figures that there are: of every module, and of the study's own programs."""
-        return figures_of((benchmarks() | self.plan.definitions).values())
+        known = benchmarks() | self.plan.definitions
+        return figures_of(known.values(), self.plan.is_paired)
 
     @cached_property
     def drawn(self) -> list[FigureSpec]:

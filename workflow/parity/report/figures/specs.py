@@ -10,7 +10,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
-from parity.benchmarks.description import FigureSpec, Quantity
+from parity.benchmarks.description import CPU_BESIDE, CPU_SECONDS, FigureSpec, Quantity
 from parity.benchmarks.model import Benchmark, counted
 from parity.core.errors import UserError
 
@@ -18,10 +18,13 @@ OVERVIEW, LEDGER = "overview", "ledger"
 FEW = 12  # up to this many values a row shows each one instead of a box
 
 
-def figures_of(known: Iterable[Benchmark]) -> tuple[FigureSpec, ...]:
-    """Figures of these benchmarks in the order of the paper; a UserError if a name is twice."""
-    own = ((each, spec) for each in known for spec in each.figures or (_plain(each),))
-    specs = [replace(spec, benchmark=benchmark.name) for benchmark, spec in own]
+def figures_of(known: Iterable[Benchmark], paired: bool = False) -> tuple[FigureSpec, ...]:
+    """Figures of these benchmarks in the order of the paper; a UserError if a name is twice.
+
+    `paired`: of their CPU time, as they were measured side by side.
+    """
+    brought = ((each, (not paired and each.figures) or (_one(each, paired),)) for each in known)
+    specs = [replace(spec, benchmark=of.name) for of, own in brought for spec in own]
     names = Counter([OVERVIEW, LEDGER, *(spec.name for spec in specs)])
     if twice := [name for name, count in names.items() if count > 1]:
         problem = f"two figures are called {twice[0]}"
@@ -30,7 +33,7 @@ def figures_of(known: Iterable[Benchmark]) -> tuple[FigureSpec, ...]:
     return tuple(sorted(specs, key=lambda spec: (spec.order, spec.name)))
 
 
-def _plain(benchmark: Benchmark) -> FigureSpec:
+def _one(benchmark: Benchmark, paired: bool) -> FigureSpec:
     """The figure of a benchmark that brings none: all that arms are compared by."""
     declared = {quantity.metric: quantity for quantity in benchmark.metrics}
     if missing := [metric for metric in benchmark.primary if metric not in declared]:
@@ -38,11 +41,14 @@ def _plain(benchmark: Benchmark) -> FigureSpec:
         allowed = ", ".join(declared) or "no metric is declared"
         raise UserError(problem, where=f"{benchmark.name}: primary", allowed=allowed)
     quantities = tuple(declared[metric] for metric in benchmark.primary)
+    said = f"What {benchmark.title} reports in each case"
+    if paired:
+        quantities, said = (CPU_SECONDS,), f"What {benchmark.title} took beside the reference"
     reported = ", ".join(f"{quantity.label} ({quantity.unit})" for quantity in quantities)
     return FigureSpec(
         benchmark.name, quantities, benchmark.title,
-        f"What {benchmark.title} reports in each case: {reported}. Left: the values; right: how "
-        "they compare with the reference, paired within blocks.",
+        f"{said}: {reported}. Left: the values; right: how they compare with the reference, paired "
+        "within blocks.",
         in_rows=True,
     )  # fmt: skip
 
@@ -62,7 +68,7 @@ def quantity(
     known = {**benchmarks(), **own}
     owners = [name for name in known if f"{case}-".startswith(f"{name}-")]
     declared = known[max(owners, key=len)].metrics if owners else ()
-    for each in declared:
+    for each in (*declared, CPU_SECONDS, CPU_BESIDE):
         if each.metric == metric and unit in (each.recorded, ""):
             return each
     return Quantity(metric, metric.replace("_", " "), unit)
