@@ -7,6 +7,7 @@ from typing import Any
 
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.own_program import COMMAND, own_program
+from parity.benchmarks.unknown import Unknown
 from parity.core.package import modules_with
 
 
@@ -18,6 +19,10 @@ def benchmarks() -> dict[str, Benchmark]:
 
 
 def benchmark_of(name: str, parameters: Mapping[str, Any]) -> Benchmark:
-    """The benchmark of a case: its module's, or the program that its parameters describe."""
-    command = parameters.get(COMMAND)
-    return own_program(name, command) if command else benchmarks()[name]
+    """The benchmark of a case: its module's, or the program that its parameters describe.
+
+    One that neither tells is somebody else's (`unknown.py`); studies cannot ask for it.
+    """
+    if command := parameters.get(COMMAND):
+        return own_program(name, command)
+    return benchmarks().get(name) or Unknown(name)

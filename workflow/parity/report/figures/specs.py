@@ -23,6 +23,8 @@ def figures_of(known: Iterable[Benchmark], paired: bool = False) -> tuple[Figure
 
     `paired`: of their CPU time, as they were measured side by side.
     """
+    # What only somebody else's program knows declares nothing: the overview has it.
+    known = (each for each in known if each.metrics or each.primary)
     brought = ((each, (not paired and each.figures) or (_one(each, paired),)) for each in known)
     specs = [replace(spec, benchmark=of.name) for of, own in brought for spec in own]
     names = Counter([OVERVIEW, LEDGER, *(spec.name for spec in specs)])
