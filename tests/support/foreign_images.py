@@ -19,8 +19,6 @@ PROGRAM = "/opt/app/solver"
 
 BENCHMARK = f'''"""A program that lies in an image alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

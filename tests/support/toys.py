@@ -4,8 +4,6 @@ from typing import Any
 
 RUNTIME = '''"""A toy: the unpacked image, entered as by namespaces, with its own IPC."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,8 +30,6 @@ ARMS = (Toy(),)
 '''
 
 BENCHMARK = '''"""A toy: dd from one device to another. It brings no figure of its own."""
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

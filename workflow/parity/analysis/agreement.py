@@ -4,8 +4,6 @@ Seconds of two machines are never compared, only cost ratios, which have no unit
 two ratios is judged as every other, and gated by the controls of both datasets' engines.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The whole analysis of one dataset, its files, and both together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial

@@ -10,8 +10,6 @@ the one before, and the first stands on the reference. Full runtimes do not buil
 each is held against the top of the ladder, which has, one by one, what they are made of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple

@@ -14,8 +14,6 @@ all of them are concluded in this order, here and nowhere else:
 8. assay: the positive control has to show a difference before "the same" is said.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -145,7 +143,7 @@ def _once(method: Method) -> Method:
     """Remembers what a method of the engine gave for the same arguments."""
 
     @wraps(method)
-    def remembered(self: Engine, *asked: Any) -> Any:
+    def remembered(self: "Engine", *asked: Any) -> Any:
         key = (method.__name__, *asked)
         if key not in self._known:
             self._known[key] = method(self, *asked)

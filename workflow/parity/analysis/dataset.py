@@ -1,7 +1,5 @@
 """One dataset: a campaign's plan and records as data frames, checked against each other."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

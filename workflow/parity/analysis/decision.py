@@ -12,8 +12,6 @@ passed is such an end: Campbell & Gustafson, Meta-Psychology 2021, DOI 10.15626/
 The *outcome* is that of two one-sided tests against the margin that was fixed, gated by controls.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -115,7 +113,7 @@ class Decision:
         is_gain = self.outcome == outcomes.DIFFERENT and self.estimate < 1
         return outcomes.INCONCLUSIVE if is_gain else self.outcome
 
-    def without_claim(self, objection: str, barred: bool = False) -> Decision:
+    def without_claim(self, objection: str, barred: bool = False) -> "Decision":
         """The decision with what an objection leaves of it; an empty one leaves all.
 
         `barred`: whether the objection is to bounds, too.
@@ -131,7 +129,7 @@ class Decision:
         is_said = barred and self.outcome not in NOTHING_CLAIMED
         return replace(self, reason=objection, barred=True) if is_said else self
 
-    def gated(self, control: str, assay: str = NONE) -> Decision:
+    def gated(self, control: str, assay: str = NONE) -> "Decision":
         """The decision as far as the outcomes of the A/A pair and the positive control allow."""
         says_same = self.outcome == outcomes.EQUIVALENT
         objection = objection_of(control, says_same, assay)
@@ -139,7 +137,7 @@ class Decision:
         return replace(self.without_claim(objection, barred), gate=control)
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Decision:
+    def of(cls, row: Mapping[str, Any]) -> "Decision":
         """The decision in a row of a table, as `columns` gave it."""
         ends = {name: (row[low], row[high]) for name, (low, high) in _ENDS.items()}
         margin = None if math.isnan(row["margin"]) else row["margin"]

@@ -4,8 +4,6 @@ Reporting all that was planned, also what failed, is what separates a measuremen
 (Hoefler & Belli, SC15, rule 2; CONSORT's flow of participants).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

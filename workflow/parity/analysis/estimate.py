@@ -12,8 +12,6 @@ Quantiles are those of scipy.special: scipy.stats gives the same numbers in ten 
 and takes longer to load than most analyses last.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

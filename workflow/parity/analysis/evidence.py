@@ -1,7 +1,5 @@
 """What a contrast is decided by: the numbers that count, independent effects, and lost runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

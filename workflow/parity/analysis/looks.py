@@ -4,8 +4,6 @@ Stopping what is decided is what the levels allow for (`sequential`). What the t
 goes on until it is over: for its bound, which every further block makes smaller.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Methods of statistics: what functions ask of their arguments, Holm, bootstrap, scatter, trend."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The few words in which a comparison can end."""
 
-from __future__ import annotations
-
 # Against a margin that was fixed before.
 EQUIVALENT = "equivalent"
 DIFFERENT = "different"

@@ -4,8 +4,6 @@ Each method gives an estimate, its intervals, and the outcome that they alone ha
 before the A/A gate and any other objection: a table of which conclusions hang on the method.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -120,7 +118,7 @@ def trimmed(effects: np.ndarray, bound: float) -> dict[str, Any]:
     return _said(blocks - 2, [centre, *map(float, chain(*ends))], bound)
 
 
-def _mixed(fit: dict[str, Contrast] | str, arm: str, bound: float) -> dict[str, Any]:
+def _mixed(fit: "dict[str, Contrast] | str", arm: str, bound: float) -> dict[str, Any]:
     """What the hierarchical model makes of an arm, or why there is none."""
     if isinstance(fit, str) or arm not in fit:
         return _none(0, fit if isinstance(fit, str) else FEW)
@@ -133,7 +131,7 @@ def _fit(
     case: str,
     placed: Mapping[tuple[str, str, str], tuple[str, int]],
     natives: Sequence[str],
-) -> dict[str, Contrast] | str:
+) -> "dict[str, Contrast] | str":
     """The model's contrasts of a case by arm, or why there are none."""
     rows = [
         (block, *placed[block, case, arm], arm, log)

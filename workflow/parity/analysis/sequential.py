@@ -8,8 +8,6 @@ together, whatever made anybody stop (Jennison & Turnbull, J. R. Stat. Soc. B 19
 come at another number of blocks than planned, if the numbers seen are not why.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The tables that the analysis makes, in the same form as the tables of the records."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
