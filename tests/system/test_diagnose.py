@@ -5,6 +5,7 @@ Needs: podman, bubblewrap, a compiler, and root, who alone may ask for filters a
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,71 +16,16 @@ from parity.core.commands import is_installed
 from parity.runtimes import arms
 from parity.runtimes.engines import ulimits
 
-WORK = """
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-double work(long);
-static int fits(void) {
-  static char page[65536];
-  int file = open("/dev/shm/parity-diagnosed", O_CREAT | O_RDWR, 0600), whole = 1;
-  for (int i = 0; i < 16; i++) whole &= write(file, page, sizeof page) == sizeof page;
-  close(file);
-  unlink("/dev/shm/parity-diagnosed");
-  return whole;
-}
-static int crowds(void) {
-  for (int i = 0; i < 40; i++) {
-    int child = fork();
-    if (child < 0) return 0;
-    if (!child) { prctl(PR_SET_PDEATHSIG, SIGKILL); pause(); _exit(0); }
-  }
-  return 1;
-}
-static int takes(int size) {
-  int how;
-  if (!fork()) {
-    for (volatile char *at = malloc(size), *end = at + size; at < end; at += 4096) *at = 1;
-    _exit(0);
-  }
-  wait(&how);
-  return !how;
-}
-int main(int count, char **words) {
-  long n = atol(words[2]);
-  if (!strcmp(words[1], "calls")) while (n--) syscall(SYS_getppid, 0);
-  else if (!strcmp(words[1], "memory")) work(fits() ? n : 5 * n);
-  else if (!strcmp(words[1], "crowd")) work(crowds() ? n : 5 * n);
-  else if (!strcmp(words[1], "large")) work(takes(1 << 27) ? n : 5 * n);
-  else if (!strcmp(words[1], "priority")) work(setpriority(PRIO_PROCESS, 0, -5) ? 5 * n : n);
-  else if (!strcmp(words[1], "two")) {
-    if (fork()) { work(n); wait(0); } else { work(n); _exit(0); }
-  } else work(n);
-  return 0;
-}
-"""
+WORK = Path(__file__).parents[1] / "support/programs/work.c"
 LIBRARY = """
 double work(long n) { volatile double x = 1; for (n *= TIMES; n--;) x = x * 1.0000001; return x; }
 """
 # The argument of one call is looked up among so many, none of which it is.
-SLOW = {
-    "defaultAction": "SCMP_ACT_ALLOW",
-    "syscalls": [
-        {
-            "names": ["getppid"],
-            "action": "SCMP_ACT_ERRNO",
-            "args": [{"index": 0, "value": 10**6 + number, "op": "SCMP_CMP_EQ"}],
-        }
-        for number in range(900)
-    ],
-}
+SLOW = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+    {"names": ["getppid"], "action": "SCMP_ACT_ERRNO",
+     "args": [{"index": 0, "value": 10**6 + number, "op": "SCMP_CMP_EQ"}]}
+    for number in range(900)
+]}  # fmt: skip
 pytestmark = [
     pytest.mark.system,
     pytest.mark.alone,
@@ -97,7 +43,7 @@ def folder(tmp_path_factory) -> Path:
     """The program, its library, a slower one of these, and the slow filter."""
     made = tmp_path_factory.mktemp("diagnosed")
     (made / "slow").mkdir()
-    (made / "work.c").write_text(WORK)
+    shutil.copy(WORK, made)
     (made / "library.c").write_text(LIBRARY)
     (made / "slow.json").write_text(json.dumps(SLOW))
     for where, times in ((".", 1), ("slow", 5)):

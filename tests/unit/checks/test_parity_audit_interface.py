@@ -6,6 +6,7 @@ import resource
 import subprocess
 
 import pytest
+from benchmark_help import golden
 
 from parity.checks.side import is_whole, parse_interface, question
 from parity.measure.inner_command import evidence
@@ -13,40 +14,7 @@ from parity.software.binaries import read_audit
 
 OURS = {"mnt": "1", "pid": "2", "user": "3"}
 SEEN = {"root": "overlay,ro,relatime", "namespace.mnt": "9", "namespace.pid": "2"}
-TEXT = """\
-WARNING: a remark of a runtime
-handed-over USER
-handed-over HOME
-variable TZ
-variable PATH
-kernel 6.1.0
-glibc ldd (Debian GLIBC 2.36-9+deb12u14) 2.36
-huge-pages-enabled always [madvise] never
-status Name:	sh
-status THP_enabled:	0
-status Seccomp:	2
-status NoNewPrivs:	1
-status CapEff:	00000000800405fb
-limit Limit                     Soft Limit           Hard Limit           Units     
-limit Max open files            1024                 524288               files     
-limit Max realtime timeout      unlimited            unlimited            us        
-shm tmpfs 4096 16384
-user 0
-user-map 0 1000 1
-user-map 1 100000 65536
-group 7
-group-map 0 1000 1
-cgroup pids.max max
-cgroup memory.max max
-cgroup cpu.max max 100000
-cgroup cpu.weight 100
-cgroup memory.max 1073741824
-cgroup pids.max 2048
-cgroup pids.max 4096
-executable /usr/bin/one
-sha256 1111  -
-answered everything
-"""  # noqa: W291
+TEXT = golden("interface.txt")
 
 
 def test_facts_of_a_known_text():

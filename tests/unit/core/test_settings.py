@@ -40,92 +40,19 @@ def _set(place: str, value):
     return change
 
 
-# Of another study, and of its allocations, which is refused by what words.
-UNEQUAL = "3 ranks cannot be spread equally over"
-ALLOCATIONS = {
-    "ranks that do not fit": (["2x3"], f"{UNEQUAL} 2 nodes"),
-    "ranks that do not fit into containers": (["1x3/2"], f"{UNEQUAL} 1 nodes of 2 containers"),
-    "no containers": (["1x2/0"], "'1x2/0' is not"), "no ranks": (["2x0"], "'2x0' is not"),
-    "in words": (["two"], "'two' is not"), "for a shell": (["1x1;id"], "is not a safe name"),
-    "none": ([], "allocations"), "twice": (["1x1", "1x1"], "allocations"),
-}  # fmt: skip
-TEXTS = {
-    "not YAML": ("study: [", "line 1"),
-    "a tab": ("a:\n\tb: 1", "line 2"),
-    "a key twice": ("a: 1\na: 2", "given twice"),
-    "a key that is a list": ("[1]: 2", "not"),
-    "an object of Python": ("!!python/object/apply:os.system [id]", "line 1"),
-    "a list that is called a truth": ("a: !!bool [yes]", "line 1"),
-    "no mapping": ("- 1", "right type"),
-    "empty": ("", "right type"),
-}
-EVENTS, THREADS = "benchmarks sysbench parameters", "scales smoke parameters"
-LIKWID, PARAMETERS = "benchmarks likwid factors", "benchmarks.sysbench.parameters: events"
+TABLES = yaml.safe_load(Path(__file__).with_name("bad_settings.yaml").read_text())
 CHROOTS = ["chroot-a", "chroot-b"]
-# What is changed, where, and words of the message; also of scales that are not selected: a mistake
-# at the cluster's was found on the cluster, after the days of smoke.
-CHANGES = {
-    "misspelt key": ("sede", 1, "unknown key: sede", "seed"),
-    "unknown arm": ("arms", ["native-a", "native-b", "rkt"], "unknown arm: rkt", "docker"),
-    "arm twice": ("arms", ["native-a", "native-b", "native-a"], "arms"),
-    "negative blocks": ("scales smoke blocks", -1, "scales.smoke.blocks", "-1"),
-    "no blocks": ("scales smoke blocks", 0, "scales.smoke.blocks"),
-    "blocks are text": ("scales smoke blocks", "three", "'three'", "integer"),
-    "name with a slash": ("study", "a/b", "'a/b' is not a safe name"),
-    "name with dots": ("study", "../up", "is not a safe name"),
-    "name for a shell": ("study", "x;reboot", "is not a safe name"),
-    "name with a newline": ("study", "torrez\n", "is not a safe name"),
-    "arm for a shell": ("arms", ["native-a", "$(id)"], "is not a safe name"),
-    "unknown benchmark": (
-        "benchmarks linpack", {"margin_percent": 1}, "unknown benchmark: linpack", "sysbench",
-    ),
-    "unknown parameter": (EVENTS, {"primes": 7}, "unknown key: primes", "events"),
-    "parameter out of range": (EVENTS, {"events": -5}, PARAMETERS),
-    "one of several out of range": (EVENTS, {"events": [5, -5]}, PARAMETERS, "-5"),
-    "parameter of a scale out of range": (
-        THREADS, {"sysbench": {"threads": 0}}, "scales.smoke.parameters.sysbench: threads",
-    ),
-    "no value of several": (
-        THREADS, {"sysbench": {"threads": []}}, "scales.smoke.parameters.sysbench.threads",
-    ),
-    "a value twice": (
-        THREADS, {"sysbench": {"threads": [1, 1]}}, "scales.smoke.parameters.sysbench.threads",
-    ),
-    "parameters of nothing": (THREADS, {"linpack": {}}, "unknown benchmark: linpack"),
-    "unknown factor": (LIKWID, {"colour": ["red"]}, "unknown factor of likwid: colour"),
-    "unknown level": (LIKWID, {"kernel": ["quad"]}, "unknown level of kernel: quad", "copy"),
-    "missing levels": (LIKWID, {}, "needs the levels"),
-    "margin of nothing": ("benchmarks sysbench margin_percent", 0, "margin_percent"),
-    "foreign reference": ("reference", "podman-x", "unknown arm of this study"),
-    "reference outside the pair": ("reference", "docker", "not one of the A/A pair"),
-    "image that is not there": ("image", {"from": "none.sif"}, "no image none.sif", "SIF"),
-    "pair in a container": ("aa_pair", ["native-a", "docker"], "is not native"),
-    "parameter of another scale": (
-        "scales cluster parameters", {"sysbench": {"threads": 0}}, "scales.cluster.parameters",
-    ),
-    "arms of another scale": (
-        "scales cluster arms", ["native-a", "docker"],
-        "unknown arm of this study at scale cluster",
-    ),
-    "benchmark of another scale": (
-        "scales cluster benchmarks", ["linpack"], "scales.cluster.benchmarks",
-    ),
-    "allocations of another scale": (
-        "scales cluster allocations", {"sysbench": ["1x1"]},
-        "scales.cluster.allocations.sysbench",
-    ),
-}  # fmt: skip
 BAD_STUDIES = {
     **{name: (STUDY, _set(place, value), words)
-       for name, (place, value, *words) in CHANGES.items()},
+       for name, (place, value, *words) in TABLES["changes"].items()},
     "a chroot where the image is ours": (
         STUDY,
         lambda study: study.update(aa_pair=CHROOTS, reference=CHROOTS[0], arms=CHROOTS),
         ["is not native, and no reference but with `image`"],
     ),
-    **{f"a text: {name}": (STUDY, text, [words]) for name, (text, words) in TEXTS.items()},
+    **{f"text: {name}": (STUDY, text, [words]) for name, (text, words) in TABLES["texts"].items()},
     **{f"allocations: {name}": (SCALING, _set("scales smoke allocations hpcc", value), [words])
-       for name, (value, words) in ALLOCATIONS.items()},
+       for name, (value, words) in TABLES["allocations"].items()},
 }  # fmt: skip
 
 
@@ -215,33 +142,14 @@ def _system(folder: Path, launcher=(), **changed) -> Path:
 
 
 LAUNCHER = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())["launcher"]
-CAN_CHANGE, UNKNOWN = "can change under its name", "none of the known ones"
-BAD_SYSTEMS = {
-    "no digest": ({"base_image": "debian"}, CAN_CHANGE),
-    "a tag": ({"base_image": "debian:12"}, CAN_CHANGE),
-    "a short digest": ({"base_image": "debian@sha256:12"}, CAN_CHANGE),
-    "a digest of nothing": ({"base_image": "debian:12@sha256"}, CAN_CHANGE),
-    "an image for a shell": ({"base_image": "$(id)@sha256:" + "0" * 64}, CAN_CHANGE),
-    "a batch system": (
-        {"batch_system": "oar"},
-        r"unknown .*: oar\n.*\n  allowed: flux, lsf, pbs, slurm",
-    ),
-    "unknown braces": (
-        {"launcher": {"command": ["srun", "{nodes}", "{ranks}", "{cores}"]}},
-        "known ones",
-    ),
-    "half a brace": ({"launcher": {"command": ["srun", "{nodes", "{ranks}"]}}, "known ones"),
-    "no ranks": ({"launcher": {"command": ["srun", "{nodes}"]}}, "2 of .*{ranks}"),
-    "no nodes": ({"launcher": {"each_node": ["srun"]}}, "1 of {nodes}"),
-    "a shell's variable": ({"launcher": {"rank": "$(id)"}}, "not a safe name"),
-    "text instead of words": ({"launcher": {"command": "srun -N {nodes}"}}, "launcher.command"),
+BAD_SYSTEMS = TABLES["systems"] | {
     "ranks of what is started once per node": (
         {"launcher": {"each_node": [*LAUNCHER["each_node"], "{ranks}"]}},
         r"each_node\n  allowed: \{nodes\}$",
     ),
     # `{nodes.foo}` ended in a traceback, and `{nodes[0]}` would where it is filled in.
     **{
-        f"{words} in {key}": ({"launcher": {key: [*LAUNCHER[key], words]}}, UNKNOWN)
+        f"{words} in {key}": ({"launcher": {key: [*LAUNCHER[key], words]}}, "of the known ones")
         for words in ("{nodes.foo}", "{nodes!r}", "{nodes[0]}", "{nodes:3}", "{}")
         for key in ("command", "each_node")
     },

@@ -134,35 +134,11 @@ def test_each_file_system_names_its_servers_once_and_audits_their_programs(bench
         assert all(not name.startswith(("/", "..")) for name in service.files)
 
 
-BRICK_2 = """\
-volume posix
-  type storage/posix
-  option directory /proc/self/cwd/data
-end-volume
-volume locks
-  type features/locks
-  subvolumes posix
-end-volume
-volume brick
-  type performance/io-threads
-  subvolumes locks
-end-volume
-volume server
-  type protocol/server
-  option transport-type tcp
-  option transport.socket.bind-address 10.213.1.12
-  option transport.socket.listen-port 24107
-  option auth.addr.brick.allow *
-  subvolumes brick
-end-volume
-"""
-
-
 def test_bricks_of_glusterfs_and_their_client():
     asked = defaults(glusterfs.BENCHMARK, **SMALL, inside="servers", servers=2)
     program = glusterfs.BENCHMARK.program(asked, NODE)
     second = program.beside.services[1]
-    assert second.files == {"brick.vol": BRICK_2}
+    assert second.files == {"brick.vol": golden("servers/brick.vol")}
     assert (second.name, second.port, second.address) == ("brick-2", 24107, "10.213.1.12")
     assert (
         " ".join(second.argv) == "/usr/sbin/glusterfsd --no-daemon --volfile=brick.vol --log-file=-"

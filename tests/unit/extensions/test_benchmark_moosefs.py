@@ -3,35 +3,12 @@
 from pathlib import Path
 
 import pytest
-from benchmark_help import NODE, defaults
+from benchmark_help import NODE, defaults, golden
 
 from parity.benchmarks import benchmarks
 from parity.extensions.servers.benchmarks.service import cannot_serve, client_cpus, server_cpus
 
 MOOSEFS = benchmarks()["moosefs"]
-MASTER = """WORKING_USER = root
-WORKING_GROUP = root
-NICE_LEVEL = 0
-LOCK_MEMORY = 0
-DISABLE_OOM_KILLER = 0
-DATA_PATH = .
-EXPORTS_FILENAME = exports.cfg
-MATOML_LISTEN_HOST = 10.213.1.11
-MATOCS_LISTEN_HOST = 10.213.1.11
-MATOCL_LISTEN_HOST = 10.213.1.11
-"""
-SECOND = """WORKING_USER = root
-WORKING_GROUP = root
-NICE_LEVEL = 0
-LOCK_MEMORY = 0
-DISABLE_OOM_KILLER = 0
-DATA_PATH = .
-HDD_CONF_FILENAME = disks.cfg
-HDD_FSYNC_BEFORE_CLOSE = 1
-BIND_HOST = 10.213.1.12
-CSSERV_LISTEN_HOST = 10.213.1.12
-MASTER_HOST = 10.213.1.11
-"""
 
 
 def program(**parameters):
@@ -42,14 +19,14 @@ def test_a_master_and_a_server_of_chunks_on_each_address():
     master, first, second = program(servers=2).beside.services
     assert master.argv == ("/usr/sbin/mfsmaster", "-f", "-c", "master.cfg", "start")
     assert master.files == {
-        "master.cfg": MASTER,
+        "master.cfg": golden("servers/master.cfg"),
         "exports.cfg": "* / rw,alldirs,admin,maproot=0:0\n",
         "metadata.mfs": "MFSM NEW",
     }
     assert (master.name, master.address, master.port) == ("master", "10.213.1.11", 9421)
     assert [each.name for each in (first, second)] == ["chunks-1", "chunks-2"]
     assert second.argv == ("/usr/sbin/mfschunkserver", "-f", "-c", "chunks.cfg", "start")
-    assert second.files == {"chunks.cfg": SECOND, "disks.cfg": "data\n"}
+    assert second.files == {"chunks.cfg": golden("servers/chunks.cfg"), "disks.cfg": "data\n"}
     (inside,) = program(data="image").beside.services[1:]
     assert inside.data == "/var/tmp/parity-data"
     native = inside.below(Path("/own"))
