@@ -6,15 +6,7 @@ from pathlib import Path
 from typing import Any
 
 # Static, so that any distribution runs it, or none.
-SOLVER = r"""
-#include <stdio.h>
-#include <stdlib.h>
-int main(int words, char **word) {
-  double sum = 0;
-  for (long i = 1; i <= atol(word[1]); i++) sum += 1.0 / ((double)i * i);
-  printf("sum %.12f\n", sum);
-}
-"""
+SOLVER = Path(__file__).with_name("programs") / "sums.c"
 PROGRAM = "/opt/app/solver"
 
 BENCHMARK = f'''"""A program that lies in an image alone."""
@@ -73,8 +65,7 @@ def study(image: Path | str, arms: list[str]) -> dict[str, Any]:
 
 def solver(folder: Path) -> Path:
     """The program, compiled."""
-    (folder / "solver.c").write_text(SOLVER)
-    words = ["gcc", "-O2", "-static", "-o", folder / "solver", folder / "solver.c"]
+    words = ["gcc", "-O2", "-static", "-o", folder / "solver", SOLVER]
     subprocess.run(words, check=True)
     return folder / "solver"
 

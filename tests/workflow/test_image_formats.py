@@ -13,53 +13,14 @@ from parity.core.spack_paths import SPACK
 from parity.software.images import ImageRecord
 
 STUDIES = Path(__file__).parents[2] / "config/studies"
-# By formats: studies, and their scales that need these.
-FORMATS = {
-    "base directory docker oci podman sif":
-        "levy2021: smoke quick machine check; libaio: machine; yildirim2021: small machine "
-        "machineservers cluster",
-    "base directory docker oci podman sif squashfs":
-        "torrez2019: smoke quick hour machine cluster; scaling: virtual; ladder: smoke machine",
-    "base directory docker oci sif": "hpcg: machine; applications: smoke quick machine",
-    "base directory oci":
-        "beserra2015: smoke quickhpl; ruiz2015: smoke quick quickpacked quickrto quickmpi "
-        "machinerto clusterrto",
-    "base directory oci podman":
-        "own: smoke quick; isolation: quick machine cluster; guests: smoke quick machine; "
-        "ruiz2015: machine cluster clusterc; beserra2015: quick machine cluster; yildirim2021: "
-        "smoke",
-    "base directory oci podman sif": "levy2021: cluster",
-    "base directory oci podman sif squashfs": "ladder: cluster",
-    "base directory oci sif": "scaling: smoke; hpcg: smoke cluster; libaio: smoke cluster",
-    "base directory oci sif squashfs": "scaling: cluster",
-    "base directory oci squashfs": "mounts: smoke quick machine",
-    "base docker oci": "yildirim2021: smallnetwork smallmonitor",
-    "base docker oci podman": "limits: smoke; yildirim2021: smalldisk",
-    "base docker oci podman sif": "yildirim2021: smallclient",
-    "base oci podman":
-        "limits: quota sharing clusterquota clustersharing; burst: smoke quick; isolation: "
-        "smoke",
-}  # fmt: skip
+NEEDED = yaml.safe_load(Path(__file__).with_name("image_formats.yaml").read_text())
+PACKAGES = NEEDED["packages"]
 SHIPPED = {
     (study, scale): formats.split()
-    for formats, studies in FORMATS.items()
-    for study, scales in (text.split(": ") for text in studies.split("; "))
+    for formats, studies in NEEDED["formats"].items()
+    for study, scales in studies.items()
     for scale in scales.split()
 }
-PACKAGES = {
-    "own": "bc_openssl", "applications": "gromacs_lammps_libopenblas0-pthread_openmpi-bin",
-    "burst": "openmpi-bin_selfish.c_steps.c", "isolation": "likwid_sysbench", "guests": "coreutils",
-    "beserra2015": "coreutils_hpcc_libopenblas0-pthread"
-    "_netbase_netpipe-openmpi_netpipe-tcp_openmpi-bin",
-    "beserra2015-quick": "coreutils_netbase_netpipe-openmpi_netpipe-tcp",
-    "beserra2015-quickhpl": "hpcc_libopenblas0-pthread_openmpi-bin",
-    "mounts": "reading.c_selfish.c", "levy2021": "selfish.c",
-    "levy2021-check": "rt-tests_selfish.c", "limits": "selfish.c",
-    "yildirim2021": "fio_moosefs-chunkserver_moosefs-client_moosefs-master",
-    "torrez2019-quick": "coreutils_likwid_sysbench", "torrez2019-hour": "coreutils_likwid_sysbench",
-    "torrez2019": "coreutils_hpcc_libopenblas0-pthread_likwid_openmpi-bin_sysbench",
-    "scaling": "hpcc_libopenblas0-pthread_netbase_netpipe-openmpi_netpipe-tcp_openmpi-bin",
-}  # fmt: skip
 
 
 def _dry_run(clone: Path, target: str, *config: str) -> str:

@@ -55,30 +55,8 @@ def test_ior_s_repetitions_become_their_mean():
     assert list(written) == [(f"{STORED}file-per-process", "write")]
 
 
-OLD_IOR = """\
-IOR-3.0.1: MPI Coordinated Test of Parallel I/O
-
-Began: Mon Nov 23 10:00:00 2026
-Summary:
-	api                = MPIIO (version=3, subversion=1)
-	access             = single-shared-file
-	clients            = 4 (2 per node)
-	repetitions        = 1
-	xfersize           = 1 MiB
-	blocksize          = 16 MiB
-
-access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
-------    ---------  ---------- ---------  --------   --------   --------   --------   ----
-write     300.5      16384      1024.00    0.001      0.2        0.001      0.21       0
-read      900.25     16384      1024.00    0.001      0.07       0.001      0.07       0
-remove    -          -          -          -          -          -          0.01       0
-
-Finished: Mon Nov 23 10:00:01 2026
-"""
-
-
 def test_version_3_names_its_options_otherwise():
-    found = numbers("ior", OLD_IOR)
+    found = numbers("ior", (GOLDEN / "ior/version-3.txt").read_text())
     case = "IOR-api=MPIIO-ranks=4-transfer=1MiB-block=16MiB-access=single-shared-file"
     assert {key: value[0] for key, value in found.items()} == {
         (case, "write"): 300.5,

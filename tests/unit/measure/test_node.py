@@ -1,6 +1,7 @@
 import os
 
 import pytest
+from benchmark_help import golden
 
 from parity.measure import node
 
@@ -11,17 +12,7 @@ cgroup /sys/fs/cgroup/memory cgroup rw,nosuid,relatime,memory 0 0
 cgroup /sys/fs/cgroup/systemd cgroup rw,relatime,name=systemd 0 0
 """
 UNIFIED = "cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0\n"
-ZONEINFO = """\
-Node 0, zone   Normal
-  pages free     5632164
-  pagesets
-    cpu: 0
-              count:    1000
-              high:     105903
-    cpu: 1
-              count:    24
-              high:     165999
-"""
+ZONEINFO = golden("zoneinfo.txt")
 
 
 def test_facts_of_this_machine():
