@@ -108,7 +108,7 @@ def test_there_are_two_groups_as_long_as_a_pair_runs(version, tmp_path: Path) ->
         assert (root / "cgroup.subtree_control").read_text() == "+cpu"
 
 
-@pytest.mark.parametrize("lost", ["cpu", "cpu/cgroup.procs"])
+@pytest.mark.parametrize("lost", ["cpu", "cpu/cgroup.procs", "."])
 def test_without_a_controller_of_cpu_time_no_pair_is_started(lost, tmp_path: Path) -> None:
     gone = _tree(tmp_path, 1) / lost
     shutil.rmtree(gone) if gone.is_dir() else gone.unlink()

@@ -94,8 +94,8 @@ def make_ready(may_take_turns: bool) -> None:
             raise UserError(
                 f"no two programs can be measured side by side here: {why}",
                 where=str(CONTROL_GROUPS),
-                action="measure as root, or in control groups that are delegated to you; or write"
-                " `design: side-by-side-or-in-turn`, for CPU time one after the other",
+                action="measure as root on the node; or write `design: side-by-side-or-in-turn`"
+                " into the scale, for CPU time one after the other",
             ) from None
 
 
@@ -126,7 +126,7 @@ def control_groups(root: Path = CONTROL_GROUPS) -> Iterator[None]:
         raise NotStarted(f"{error.filename}: {error.strerror}") from error
     finally:
         # Engines make the same groups in all hierarchies, and leave them.
-        for top in {*tops, *(each for each in root.iterdir() if each.is_dir())}:
+        for top in {*tops, *root.glob("*")}:
             for path in (*made, *(path.parent for path in made), made[0].parents[1]):
                 with suppress(OSError):
                     (top / path).rmdir()
