@@ -26,7 +26,8 @@ class Metric:
 
     def credited(self, work: float) -> "Metric":
         """The number of the work once, where a rate had `work` times the work done."""
-        return replace(self, value=self.value / work) if self.better == "higher" else self
+        is_more = work != 1 and self.better == "higher"
+        return replace(self, value=self.value / work) if is_more else self
 
 
 @dataclass(frozen=True)
