@@ -89,8 +89,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_native_ranks_are_started_by_one_plain_launcher(folder):
-    with containers(order("native-a"), None, NetworkState(())) as made:
-        assert made.command(["/usr/bin/hpcc"]) == [
+    with containers(order("native-a"), None, NetworkState(())) as (command, lines):
+        assert command(["/usr/bin/hpcc"]) == [
             *("/usr/bin/env", f"TMPDIR={folder}/containers", "/usr/bin/mpirun", "--noprefix"),
             *("--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"),
             *("--leave-session-attached", "--mca", "orte_do_not_resolve", "1"),
@@ -99,7 +99,7 @@ def test_native_ranks_are_started_by_one_plain_launcher(folder):
             "|".join(module.VARIABLES),
             *("PMIX_RANK", "/usr/bin/hpcc"),
         ]
-        assert not made.lines
+        assert not lines
 
 
 @pytest.mark.parametrize("address", ["", "10.213.0."])
@@ -108,14 +108,14 @@ def test_each_container_has_its_place_its_cpus_and_a_daemon(folder, address):
     places = tuple(Place(f"place-{n}", address and f"{address}{n}", words) for n in range(2))
     net = NetworkState(places, words)
     launch = Launch(f"run-{RANK}", Image("directory", "/image", ""), folder, folder)
-    with containers(order("charliecloud-dir"), launch, net) as made:
-        line = made.command(["/usr/bin/hpcc"])
+    with containers(order("charliecloud-dir"), launch, net) as (command, lines):
+        line = command(["/usr/bin/hpcc"])
         assert line[: len(words)] == list(words)
         assert line[line.index("--host") + 1] == "place-0:2,place-1:2"
         agent = line.index("plm_rsh_agent")
         assert line[agent + 1] == f"/bin/sh {folder}/containers/agent"
         assert ("oob_tcp_if_include" in line) == (not address)
-        first, second = made.lines.values()
+        first, second = lines.values()
         include = "exclude" if address else "include"
         assert second == [
             *(*words, "ch-run", f"--bind={folder}:{folder}", "/image", "--"),

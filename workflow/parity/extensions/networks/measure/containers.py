@@ -9,7 +9,7 @@ in every runtime alike. mpirun's time is nobody's: the ranks tell theirs.
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from parity.benchmarks import openmpi
@@ -18,7 +18,7 @@ from parity.benchmarks.openmpi import part_of
 from parity.core.errors import UserError
 from parity.extensions.networks.measure.network import NetworkState, Place, network
 from parity.measure import gates, inner_command
-from parity.measure.attempt import Attempt, NotStarted, Order
+from parity.measure.attempt import Attempt, Line, NotStarted, Order
 from parity.measure.documents import Gate
 from parity.measure.inner_command import RANK, launched, program_environment
 from parity.measure.places import SHARED_MEMORY, WORK, private_folder, remove_own
@@ -37,50 +37,42 @@ _INTERFACE, _LOOPBACK = "OMPI_MCA_btl_tcp_if_", "127.0.0.1/8"
 VARIABLES = ("PMIX_", "OMPI_MCA_ess", "OMPI_MCA_orte_", _BACKING, _INTERFACE, "PARITY_ADDRESSES")
 
 
-@dataclass(frozen=True)
-class Containers:
-    """The containers of one attempt.
-
-    `lines`: by the container's name, the words that start its daemon, whose command is to follow as
-    one more word; empty for an arm without containers.
-    """
-
-    order: Order
-    lines: Mapping[str, Sequence[str]]
-    network: NetworkState
-
-    def command(self, words: Sequence[str]) -> list[str]:
-        """The command line that starts the program's witnessed words once for each rank."""
-        program = self.order.program
-        agent = f"/bin/sh {AGENT}" if self.lines else ""
-        own_network = any(place.address for place in self.network.places)
-        names = tuple(self.lines) or ("localhost",)
-        begin = (*self.network.hub, "/usr/bin/env", f"TMPDIR={FOLDER}")
-        line = (*begin, *openmpi.over_containers(names, program.ranks, agent, own_network))
-        return launched(MpiLauncher(line, (), "PMIX_RANK", VARIABLES), program, words)
-
-
 @contextmanager
-def containers(order: Order, launch: Launch, net: NetworkState) -> Iterator[Containers]:
+def containers(
+    order: Order, launch: Launch, net: NetworkState
+) -> Iterator[tuple[Line, Mapping[str, Sequence[str]]]]:
     """Prepare the containers of an attempt, which mpirun starts, each in its place of a network.
 
     An arm that isolates nothing has none: its ranks are started on the same CPUs.
 
     `launch`: with the placeholder of a rank's number in its name, which is a container's here.
+
+    Yields:
+        What makes the command line that starts the program's witnessed words once for each rank;
+        and by the container's name the words that start its daemon, whose command is to follow.
     """
+    lines: dict[str, list[str]] = {}
+
+    def command(words: Sequence[str]) -> list[str]:
+        agent, own_network = f"/bin/sh {AGENT}" * bool(lines), any(it.address for it in net.places)
+        names, begin = tuple(lines) or ("localhost",), ("/usr/bin/env", f"TMPDIR={FOLDER}")
+        over = openmpi.over_containers(names, order.program.ranks, agent, own_network)
+        launcher = MpiLauncher((*net.hub, *begin, *over), (), "PMIX_RANK", VARIABLES)
+        return launched(launcher, order.program, words)
+
     FOLDER.mkdir()
     if not order.arm.isolates:
-        yield Containers(order, {}, net)
+        yield command, lines
         return
     remove_own(SHARED_MEMORY)
     try:
         private_folder(SHARED_MEMORY, mode=0o700)
     except UserError as error:
         raise NotStarted(error.what) from error
-    lines = {place.name: _line(order, launch, place, net.places) for place in net.places}
+    lines |= {place.name: _line(order, launch, place, net.places) for place in net.places}
     AGENT.write_text(agent_text(lines), encoding="utf-8")
     try:
-        yield Containers(order, lines, net)
+        yield command, lines
     finally:
         remove_own(SHARED_MEMORY)
 
@@ -141,10 +133,9 @@ def networked_containers(attempt: Attempt) -> Iterator[None]:
     order, program = attempt.order, attempt.order.program
     with network(order, max(1, program.containers)) as net:
         if program.containers:
-            with containers(order, attempt.launch, net) as inside:
-                attempt.line = inside.command
+            with containers(order, attempt.launch, net) as (attempt.line, lines):
                 yield
-            attempt.commands[:0] = map(list, inside.lines.values())
+            attempt.commands[:0] = map(list, lines.values())
             stderr = (attempt.folder / "stderr").read_text(encoding="utf-8", errors="replace")
             ranks = inner_command.rank_evidence(stderr)
             if len(ranks) == program.ranks:
