@@ -223,9 +223,7 @@ def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(tmp_p
     ]
 
 
-def test_side_by_side_a_run_is_stopped_with_the_other_of_its_pair(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_side_by_side_a_run_is_stopped_with_the_other_of_its_pair(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(block, "SCRATCH", tmp_path / "scratch")
     plan = trial(case_of("sysbench"), blocks=1, design="side-by-side")
     stop = Stop("sysbench", "native-b", DECIDED, "time same after 5")

@@ -42,15 +42,10 @@ def test_an_archive_is_frames_with_units(archive) -> None:
     assert archive.runs["block"].all()
 
 
-@pytest.mark.parametrize(
-    ("cost", "better", "answer", "same"),
-    [
-        (1.0, "lower", "at-most", True),
-        (1.3, "lower", "costs", False),
-        (1.3, "higher", "saves", False),
-        (1 / 1.3, "higher", "costs", False),
-    ],
-)
+@pytest.mark.parametrize(("cost", "better", "answer", "same"), [
+    (1.0, "lower", "at-most", True), (1.3, "lower", "costs", False),
+    (1.3, "higher", "saves", False), (1 / 1.3, "higher", "costs", False),
+])  # fmt: skip
 def test_a_planted_cost_is_found(cost, better, answer, same) -> None:
     container = cost * NATIVE * np.exp(0.001 * rng.standard_normal(20))
     found = parity.compare(NATIVE, container, margin=0.01, again=AGAIN, better=better)
@@ -72,16 +67,13 @@ def test_without_a_control_nothing_is_concluded_and_failures_count_as_lost() -> 
     assert "runs were lost" in parity.compare(NATIVE, failed, again=AGAIN).says
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"container": NATIVE[:5]}, "these are no pairs: native (20,), container (5,)"),
-        ({}, "there is nothing to compare: one arm, native"),
-        ({"container": NATIVE, "margin": 2}, "a margin of 2"),
-        ({"container": NATIVE, "better": "more"}, "unknown direction: more"),
-        ({"container": -NATIVE}, "not a number from 0 on"),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), [
+    ({"container": NATIVE[:5]}, "these are no pairs: native (20,), container (5,)"),
+    ({}, "there is nothing to compare: one arm, native"),
+    ({"container": NATIVE, "margin": 2}, "a margin of 2"),
+    ({"container": NATIVE, "better": "more"}, "unknown direction: more"),
+    ({"container": -NATIVE}, "not a number from 0 on"),
+])  # fmt: skip
 def test_what_cannot_be_compared_is_refused(given, said) -> None:
     with pytest.raises(UserError) as refused:
         parity.compare(NATIVE, **given)
