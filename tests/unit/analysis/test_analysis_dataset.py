@@ -80,16 +80,13 @@ def test_no_conclusion_without_any_control(analyse: Analyse) -> None:
         assert (found.outcome, found.reason) == (outcomes.INCONCLUSIVE, decision.NO_CONTROL)
 
 
-def test_what_a_block_has_in_common_cancels(analyse: Analyse) -> None:
+def test_what_a_block_has_in_common_cancels_and_a_missing_side_drops_the_block(analyse) -> None:
     # Blocks differ by half their size; each arm in them by less than half a per cent.
     failures = {(2, "sysbench.docker"): ("ran", "timeout")}
     docker = row(analyse(20, block_spread=0.5, failures=failures), "sysbench", "docker")
     assert docker.blocks == 19
     assert 1 / 1.01 < docker.low95 < docker.high95 < 1.01
     assert docker.outcome == outcomes.EQUIVALENT
-
-
-def test_a_missing_side_drops_the_block_and_is_counted(analyse: Analyse) -> None:
     failures = {(2, "sysbench.docker"): ("ran", "timeout")}
     done = analyse(6, failures=failures | {(3, "sysbench.native-a"): ("parsed", "truncated")})
     docker = row(done, "sysbench", "docker")

@@ -86,19 +86,29 @@ def test_what_the_time_may_not_decide_goes_on_for_its_bound(pair: str) -> None:
     assert found == {}
 
 
-def test_natives_stop_with_the_last_arm() -> None:
+def test_natives_stop_with_the_last_arm_and_each_case_for_itself() -> None:
     both = _stopped({DOUBLE: SAME, ARM: FAR, OTHER: SAME})
     assert both.keys() == {REFERENCE, DOUBLE, ARM, OTHER}
     assert {stop.reason for stop in both.values()} == {DECIDED}
     assert both[DOUBLE].detail == "no other arm of the case goes on"
     assert _stopped({DOUBLE: SAME, ARM: FAR, OTHER: WILD}).keys() == {ARM}
+    plan = Layout({"c": {}, "d": {}}, (ARM,), (0,) * MOST, MARGIN, looks=LOOKS).plan()
+    of_c, of_d = _compared({DOUBLE: SAME, ARM: SAME}), _compared({DOUBLE: SAME, ARM: OPEN})
+    moved = [replace(each, case="d") for each in of_d]
+    assert {stop.case for stop in stops(plan, of_c + moved, ())} == {"c"}
 
 
-def test_a_case_without_a_margin_is_only_reported_and_stops_at_the_first_look() -> None:
+def test_what_is_only_reported_stops_at_the_first_look_and_holds_nothing_up() -> None:
     plain = {arm: decide(_effects(0, 0.01), None) for arm in (DOUBLE, ARM)}
     found = {stop.arm: stop for stop in stops(_plan(margin=None), _compared(plain), ())}
     assert found[ARM] == Stop("c", ARM, REPORTED, "nothing of it is to be decided")
     assert found.keys() == {REFERENCE, DOUBLE, ARM}
+    # They have no margin and are not planned; nor do planned ones without a margin.
+    plan, decided = _plan(), _compared({DOUBLE: SAME, ARM: SAME})
+    beside = _compared({ARM: decide(_effects(0, 1), None)}, metric="memory")
+    unplanned = [replace(each, planned=False) for each in beside]
+    for more in (beside, unplanned):
+        assert {stop.reason for stop in stops(plan, decided + more, ())} == {DECIDED}
 
 
 def test_what_was_stopped_stays_as_it_was() -> None:
@@ -116,19 +126,3 @@ def test_all_metrics_of_an_arm_have_to_be_decided() -> None:
     compared = _compared({DOUBLE: SAME, ARM: SAME})
     open_too = _compared({DOUBLE: SAME, ARM: OPEN}, metric="rate")
     assert stops(plan, compared + open_too, ()) == ()
-
-
-def test_numbers_that_are_only_reported_beside_hold_nothing_up() -> None:
-    """They have no margin and are not planned; nor do planned ones without a margin."""
-    plan, decided = _plan(), _compared({DOUBLE: SAME, ARM: SAME})
-    beside = _compared({ARM: decide(_effects(0, 1), None)}, metric="memory")
-    unplanned = [replace(each, planned=False) for each in beside]
-    for more in (beside, unplanned):
-        assert {stop.reason for stop in stops(plan, decided + more, ())} == {DECIDED}
-
-
-def test_cases_are_stopped_each_for_itself() -> None:
-    plan = Layout({"c": {}, "d": {}}, (ARM,), (0,) * MOST, MARGIN, looks=LOOKS).plan()
-    of_c, of_d = _compared({DOUBLE: SAME, ARM: SAME}), _compared({DOUBLE: SAME, ARM: OPEN})
-    moved = [replace(each, case="d") for each in of_d]
-    assert {stop.case for stop in stops(plan, of_c + moved, ())} == {"c"}

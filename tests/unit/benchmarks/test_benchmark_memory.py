@@ -108,9 +108,14 @@ def test_a_sample_that_lacks_something_is_passed_over_or_refused(number, key, va
     assert all(math.isfinite(metric.value) for metric in parsed.metrics)
 
 
-def test_the_program_itself_must_have_done_its_work():
+def test_the_program_must_have_done_its_work_whose_time_is_told_without_samples() -> None:
     assert parse(samples(), golden("memory/truncated.txt")).reason == "truncated"
     assert not any(parse(samples(), text).valid for text in cuts(golden("memory/real.txt")))
+    asked = {"parameters": defaults(BENCHMARK), "command": COMMAND}
+    outputs = Outputs(golden("memory/real.txt"), wall_seconds=(9.0,), **asked)
+    assert BENCHMARK.parse(outputs).reason == "no-background"
+    assert BENCHMARK.timed_seconds(outputs) == 1.25989
+    assert BENCHMARK.timed_seconds(replace(outputs, stdout="")) == 0
 
 
 def test_the_program_is_sampled_and_named_and_the_node_compared_by_difference():
@@ -119,11 +124,3 @@ def test_the_program_is_sampled_and_named_and_the_node_compared_by_difference():
     assert (program.sample_seconds, program.sample_processes) == (0.2, ("likwid-bench",))
     assert {"node_used_median", "node_used_increment"} <= set(BENCHMARK.differences)
     assert "process_private" not in BENCHMARK.differences
-
-
-def test_the_time_of_the_passes_is_told_whether_or_not_samples_are_enough():
-    asked = {"parameters": defaults(BENCHMARK), "command": COMMAND}
-    outputs = Outputs(golden("memory/real.txt"), wall_seconds=(9.0,), **asked)
-    assert BENCHMARK.parse(outputs).reason == "no-background"
-    assert BENCHMARK.timed_seconds(outputs) == 1.25989
-    assert BENCHMARK.timed_seconds(replace(outputs, stdout="")) == 0

@@ -72,13 +72,10 @@ def test_each_check_that_rank_0_of_hpcc_prints_is_heeded(name):
             assert of_hpcc(changed, **asked).reason == "validation-failed"
 
 
-def test_a_second_run_appended_to_the_file():
+def test_a_second_run_in_the_file_and_a_line_without_an_end_are_refused() -> None:
     # hpcc appends. Of a first run that was killed the header alone may be left.
     text = golden("hpcc/truncated.txt") + golden("hpcc/real.txt")
     assert of_hpcc(text).reason == "several-runs"
-
-
-def test_a_line_without_an_end_is_refused_before_it_is_read():
     text = golden("hpcc/real.txt").replace("Success=1", "Success=1" + "x" * 2_000_000)
     assert of_hpcc(text).detail == "a line of more than 1000000 characters"
     alone = Outputs(stdout="x" * 2_000_000, parameters=defaults(hpcc.BENCHMARK))

@@ -64,11 +64,15 @@ def test_quanta_lose_what_they_take_beyond_the_shortest_and_the_threshold():
     assert values(parsed)["noise_share"] == pytest.approx(105_400e-9)
 
 
-def test_a_limit_is_told_with_how_often_it_was_reached():
+def test_a_limit_is_told_and_in_force_by_the_numbers_of_either_version() -> None:
     limited = trace([(0, 400)], quota_us=75_000, periods=10, throttled=9)
     found = values(parse(limited))
     assert (found["cpu_quota"], found["cpu_period"]) == (0.75, 0.1)
     assert (found["throttled"], found["quota_in_force"]) == (0.9, 1)
+    limit = {"quota_us": 50_000, "period_us": 100_000, "burst_us": 0, "shares": 128, "weight": 5}
+    for shares in ({"shares": 128}, {"shares": 0, "weight": 5}):
+        parsed = inside(limit, quota_us=50_000, periods=9, throttled=9, **shares)
+        assert parsed.valid, parsed.detail
 
 
 @pytest.mark.parametrize(("throttled", "above"), [(0, 0), (5, 0), (20, 0.01), (2000, 0.99)])
@@ -112,13 +116,6 @@ def test_a_limit_that_is_not_there_inside_is_not_in_force(limit, head, name):
     parsed = inside(limit, throttled=1, **head)
     assert (parsed.valid, parsed.reason) == (False, "limit-not-in-force")
     assert parsed.detail.startswith(f"{name} is to be {limit[name]}, and is ")
-
-
-def test_a_limit_is_in_force_by_the_numbers_of_either_version():
-    limit = {"quota_us": 50_000, "period_us": 100_000, "burst_us": 0, "shares": 128, "weight": 5}
-    for shares in ({"shares": 128}, {"shares": 0, "weight": 5}):
-        parsed = inside(limit, quota_us=50_000, periods=9, throttled=9, **shares)
-        assert parsed.valid, parsed.detail
 
 
 def test_a_trace_of_version_1_is_read_and_tells_less():

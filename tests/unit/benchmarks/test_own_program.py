@@ -40,14 +40,11 @@ def parse(stdout: str, command: dict[str, Any] = COMMAND, **left: Any) -> Any:
     return benchmark_of("melt", parameters).parse(outputs)
 
 
-def test_the_words_are_those_of_the_study() -> None:
+def test_the_words_are_those_of_the_study_and_without_cpus_it_has_all_of_the_node() -> None:
     program = benchmark_of("melt", PARAMETERS).program(PARAMETERS, NODE)
     assert program.argv == ("/usr/bin/melt", "-n", "100", "--cold", "{x}", "on=2")
     assert program.environment == {"THREADS": "2"} and program.cpus == (0, 1)
     assert program.files == COMMAND["files"] and program.ranks == 0
-
-
-def test_without_cpus_it_has_all_of_the_node() -> None:
     parameters = PARAMETERS | {"command": {k: v for k, v in COMMAND.items() if k != "cpus"}}
     assert benchmark_of("melt", parameters).program(parameters, NODE).cpus == (0, 1, 2, 3)
 
@@ -103,11 +100,8 @@ def test_without_a_pattern_the_wall_clock_counts_and_it_is_said() -> None:
     assert known.timed_seconds(Outputs(wall_seconds=(1.5,), parameters=PARAMETERS)) == 1.5
 
 
-def test_a_case_of_a_module_is_the_modules() -> None:
-    assert benchmark_of("sysbench", {"events": 1}) is benchmarks()["sysbench"]
-
-
 def test_a_plan_that_was_written_and_read_makes_the_same_program() -> None:
+    assert benchmark_of("sysbench", {"events": 1}) is benchmarks()["sysbench"]
     again = benchmark_of("melt", json.loads(json.dumps(PARAMETERS)))
     assert again is benchmark_of("melt", PARAMETERS)
     assert [q.label for q in again.metrics] == ["loop", "simulated time"]

@@ -31,10 +31,15 @@ def test_every_law_has_the_planted_mean_and_deviation(law: str) -> None:
     assert effects.std() == pytest.approx(0.006 * math.sqrt(2), rel=0.05)
 
 
-def test_what_a_block_does_to_all_arms_cancels_in_a_ratio() -> None:
+def test_a_block_s_part_cancels_in_a_ratio_and_a_node_s_only_in_the_pair() -> None:
     logs = _drawn(Chance(block=0.5))
     assert logs.std(axis=1).mean() > 0.3
     assert (logs[..., 1] - logs[..., 0]).std() == pytest.approx(0.006 * math.sqrt(2), rel=0.05)
+    logs = _drawn(Chance(by_node=0.02), blocks=20, nodes=4)
+    of_node = [(logs[:, node::4, 2] - logs[:, node::4, 0]).mean(axis=1) for node in range(4)]
+    assert np.std(of_node, axis=0).mean() > 0.01
+    of_pair = [(logs[:, node::4, 1] - logs[:, node::4, 0]).mean(axis=1) for node in range(4)]
+    assert np.std(of_pair, axis=0).mean() < 0.005
 
 
 def test_spikes_are_part_of_the_mean_and_disturb_one_arm_only() -> None:
@@ -43,14 +48,6 @@ def test_spikes_are_part_of_the_mean_and_disturb_one_arm_only() -> None:
     assert effects.mean() == pytest.approx(math.log(1.02), abs=5e-4)
     assert stats.skew(effects.ravel()) > 1
     assert abs(stats.skew((logs[..., 1] - logs[..., 0]).ravel())) < 0.1
-
-
-def test_an_arm_costs_more_on_some_nodes_and_the_pair_does_not() -> None:
-    logs = _drawn(Chance(by_node=0.02), blocks=20, nodes=4)
-    of_node = [(logs[:, node::4, 2] - logs[:, node::4, 0]).mean(axis=1) for node in range(4)]
-    assert np.std(of_node, axis=0).mean() > 0.01
-    of_pair = [(logs[:, node::4, 1] - logs[:, node::4, 0]).mean(axis=1) for node in range(4)]
-    assert np.std(of_pair, axis=0).mean() < 0.005
 
 
 def test_serial_correlation_is_as_planted() -> None:

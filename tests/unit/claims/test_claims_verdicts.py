@@ -368,12 +368,9 @@ def test_a_level_counts_only_at_declared_levels_of_the_others(tmp_path: Path) ->
     assert row.verdict == "order-ok" and row.coverage.startswith("node count 1 for 512")
 
 
-def test_coverage_does_not_soften_what_is_against_a_claim(tmp_path: Path) -> None:
+def test_coverage_softens_nothing_and_what_was_not_decided_covers_nothing(tmp_path: Path) -> None:
     row = covering(tmp_path, {"nodes": NODES, "n": [104]}, [hpcg(24)], box=1.3)
     assert row.verdict == "contradicted" and row.coverage.startswith("1 of 10 node counts")
-
-
-def test_what_was_not_decided_covers_nothing(tmp_path: Path) -> None:
     test, cases = data.same({"levels": {"n": [24, 48]}}), [hpcg(24), hpcg(48)]
     noisy = [data.quiet(f"spin-1-{n}", spread=0.2) for n in (24, 48)]
     for first, said in ((data.quiet("spin-1-24"), "1 of 2 sizes"), (noisy[0], "nothing decided")):

@@ -44,9 +44,6 @@ def test_the_launcher_s_words_come_first_and_the_arm_s_last() -> None:
         *("/bin/sh", "-c", FILL_IN, "fill-in", "2 3", "PMIX_|SLURM_STEP_ID", "SLURM_PROCID"),
         *("ch-run", "image", "--", "program"),
     ]
-
-
-def test_one_process_on_each_node() -> None:
     assert on_each_node(LAUNCHER, 3, ["true"]) == ["srun", "--nodes=3", "--ntasks=3", "true"]
 
 
@@ -74,16 +71,13 @@ def test_a_rank_s_time_is_told_apart_from_its_launcher_s_and_its_end_is_its_own(
     assert int(told["ended"]) - int(told["began"]) >= 0.2e9
 
 
-def test_the_launcher_s_variables_become_words_and_no_others() -> None:
+def test_the_launcher_s_variables_become_words_that_no_shell_reads() -> None:
     found = _filled(
         3, "@variables@", "last", PMIX_RANK="3", SLURM_STEP_ID="7", SLURM_JOB_NAME="x", HOME="/root"
     )
     assert found[0] == "PARITY_RANK=3" and found[1] == f"PARITY_NODE={HOST}"
     assert sorted(found[2:-1]) == ["PMIX_RANK=3", "SLURM_STEP_ID=7"]
     assert found[-1] == "last"
-
-
-def test_values_of_variables_are_not_read_by_a_shell_either() -> None:
     found = _filled(0, "@variables@", PMIX_URI="tcp; $(id) `id` 'x' *")
     assert found[2] == "PMIX_URI=tcp; $(id) `id` 'x' *"
 

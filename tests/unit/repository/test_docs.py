@@ -27,16 +27,13 @@ def test_generated_documents_are_current() -> None:
         assert path.read_text(encoding="utf-8") == text, "run: make docs"
 
 
-def test_what_was_found_is_of_the_archives_that_are_here() -> None:
+def test_what_was_found_is_of_the_archives_here_and_every_command_was_measured() -> None:
     docs = _tool("docs")
     systems = json.loads(docs.FOUND.read_text(encoding="utf-8"))["systems"]
     listed = [each for system in systems for each in system["datasets"].items()]
     assert len(listed) >= 4 and all(docs.digest(name) == digest for name, digest in listed)
     for system in systems:
         assert system["ratios"] == sum(system["counts"][word] for word in docs.answer.ANSWERS)
-
-
-def test_what_the_commands_take_was_measured_of_all_of_them() -> None:
     tool = _tool("docs")
     steps = read_document(tool.EFFORT, Effort).steps
     assert {step.command: step.does for step in steps} == tool.COMMANDS

@@ -43,11 +43,8 @@ def test_conda_environments_have_the_locked_versions_of_all_that_the_package_nee
     assert pinned == {each.name: LOCKED[each.name] for each in OWN}
 
 
-def test_uv_s_own_version_is_pinned_where_it_is_installed() -> None:
+def test_uv_s_own_version_is_pinned_and_the_citation_has_the_project_s() -> None:
     assert re.search(r"^UV_VERSION=\d+\.\d+\.\d+$", (ROOT / "tools/environment").read_text(), re.M)
-
-
-def test_the_citation_has_the_project_s_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == PROJECT["project"]["version"]
     assert {"authors", "cff-version", "message", "title"} <= citation.keys()
