@@ -21,7 +21,7 @@ from parity.measure import documents, inner_command
 from parity.measure.attempt import Order, record
 from parity.measure.session import Allocation, Session
 from parity.measure.timed_process import Finished
-from parity.plan.plan import Case, Plan, Run
+from parity.plan.plan import Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Image, Launch
@@ -233,7 +233,9 @@ def plant(campaign: Campaign, folder: Path, seed: int) -> Planted:
     return Planted(plan, tuple(folders), endings)
 
 
-def _shared_costs(campaign, blocks, random) -> tuple[list[dict[str, float]], list[int]]:
+def _shared_costs(
+    campaign: Campaign, blocks: Sequence[Block], random: np.random.Generator
+) -> tuple[list[dict[str, float]], list[int]]:
     """The log cost of each planned run before chance, by block, and each block's node from 0."""
     noise = campaign.noise
     of_node = random.normal(0, noise.node, noise.nodes)
@@ -252,7 +254,9 @@ def _shared_costs(campaign, blocks, random) -> tuple[list[dict[str, float]], lis
     return costs, nodes
 
 
-def _write_block(made, plan, block, begin, folder) -> None:
+def _write_block(
+    made: SimulatedBlock, plan: Plan, block: Block, begin: float, folder: Path
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     facts, campaign = {"hostname": made.node, **FACTS}, made.campaign
     path = campaign.printer.benchmark.binaries[0]

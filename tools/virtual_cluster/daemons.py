@@ -4,6 +4,7 @@ import os
 import secrets
 import shutil
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from parity.core.commands import answer_of, output_of
@@ -13,7 +14,9 @@ from virtual_cluster import layout, processes
 _LONGEST_START_SECONDS = 30
 
 
-def _start(argv, log, is_up, user="", **more) -> None:
+def _start(
+    argv: Sequence[str | Path], log: Path, is_up: Callable[[], bool], user: str = "", **more: str
+) -> None:
     daemon = processes.start(argv, log, user, SLURM_CONF=str(layout.CONFIGURATION), **more)
     deadline = time.monotonic() + _LONGEST_START_SECONDS
     while not is_up():
