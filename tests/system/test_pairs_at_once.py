@@ -1,4 +1,4 @@
-"""Pairs at once on one CPU, for real: natively, in Podman, and beside what ends before it begins.
+"""Pairs at once on one CPU, for real: natively, in Podman, and in groups that are not equal.
 
 Needs: sysbench, gcc, root; Podman with its image, or the arm is skipped with the reason.
 """
@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 from trials import ANYWHERE, case_of, trial
 
+from parity.measure import side_by_side
 from parity.measure.block import run_block
-from parity.measure.documents import BLOCK
+from parity.measure.places import WORK, processes_in
 from parity.plan.plan import Plan
 from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block
@@ -21,11 +22,11 @@ pytestmark = [
     pytest.mark.system,
     pytest.mark.skipif(os.geteuid() != 0, reason="control groups of our own are root's here"),
 ]
-WORK = {"prime": 10_000, "events": 300, "threads": 1}
+SHORT = {"prime": 10_000, "events": 300, "threads": 1}
 
 
 def _plan(*others: str, **parameters: int) -> Plan:
-    case = replace(case_of("sysbench", WORK | parameters), primary=("cpu_seconds",))
+    case = replace(case_of("sysbench", SHORT | parameters), primary=("cpu_seconds",))
     return trial(case, arms=("native-a", "native-b", *others), design="side-by-side")
 
 
@@ -49,10 +50,11 @@ def test_both_of_a_pair_are_valid_and_tell_their_cpu_time(arm, tmp_path, images)
     assert not list(CONTROL_GROUPS.glob("*/parity"))
 
 
-def test_where_one_does_not_start_neither_counts(tmp_path, images, monkeypatch) -> None:
-    plan = _plan("namespaces")
-    arm = next(a for a in plan.arms if a == "namespaces")
-    monkeypatch.setattr("parity.measure.side_by_side.GROUPS", ("parity/0", "parity/1/deeper"))
-    tables = _measured(plan, arm, tmp_path / "block", images)
-    assert {row["reason"] for row in tables["runs"]} == {"not-started"}
-    assert BLOCK.is_in(tmp_path / "block")
+def test_where_the_groups_are_unequal_neither_is_let_go(tmp_path, monkeypatch) -> None:
+    levels = {"parity/0": [{"cpu.shares": "1024"}], "parity/1": [{"cpu.shares": "512"}]}
+    monkeypatch.setattr(side_by_side, "standing", levels.__getitem__)
+    tables = _measured(_plan(events=10**9), "native-b", tmp_path, {})
+    for row in tables["runs"]:
+        assert (row["reason"], row["wall_seconds"]) == ("not-started", None)
+        assert "cpu.shares is 1024 and 512" in row["detail"]
+    assert not list(processes_in(WORK)) and not list(CONTROL_GROUPS.glob("*/parity"))

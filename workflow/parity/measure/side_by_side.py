@@ -125,11 +125,11 @@ def control_groups(root: Path = CONTROL_GROUPS) -> Iterator[None]:
     except OSError as error:
         raise NotStarted(f"{error.filename}: {error.strerror}") from error
     finally:
-        # Engines make the same groups in all hierarchies, and leave them.
+        # Engines make these groups in all hierarchies, with some of their own, and leave them.
         for top in {*tops, *root.glob("*")}:
-            for path in (*made, *(path.parent for path in made), made[0].parents[1]):
+            for folder, _, _ in os.walk(top / Path(GROUPS[0]).parent, topdown=False):
                 with suppress(OSError):
-                    (top / path).rmdir()
+                    Path(folder).rmdir()
 
 
 def make_pair(
