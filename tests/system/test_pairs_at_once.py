@@ -22,12 +22,14 @@ pytestmark = [
     pytest.mark.system,
     pytest.mark.skipif(os.geteuid() != 0, reason="control groups of our own are root's here"),
 ]
-SHORT = {"prime": 10_000, "events": 300, "threads": 1}
+SHORT = {"prime": 10_000, "events": 2000, "threads": 1}
 
 
 def _plan(*others: str, **parameters: int) -> Plan:
     case = replace(case_of("sysbench", SHORT | parameters), primary=("cpu_seconds",))
-    return trial(case, arms=("native-a", "native-b", *others), design="side-by-side")
+    # On a busy machine one of a short pair may be alone for too long.
+    design = {"design": "side-by-side", "attempts": 5}
+    return trial(case, arms=("native-a", "native-b", *others), **design)
 
 
 def _measured(plan: Plan, arm: str, folder: Path, images) -> dict:
@@ -39,11 +41,11 @@ def _measured(plan: Plan, arm: str, folder: Path, images) -> dict:
 @pytest.mark.parametrize("arm", ["native-b", "podman"])
 def test_both_of_a_pair_are_valid_and_tell_their_cpu_time(arm, tmp_path, images) -> None:
     tables = _measured(_plan("podman"), arm, tmp_path, images)
-    rows = {row["arm"]: row for row in tables["runs"]}
+    rows = {row["arm"]: row for row in tables["runs"] if row["final"]}
     if rows[arm]["reason"] == "not-tested":
         pytest.skip(rows[arm]["detail"])
     assert {name: row["stage"] for name, row in rows.items()} == {"native-a": "valid", arm: "valid"}
-    told = {(row["arm"], row["metric"]): row["value"] for row in tables["metrics"]}
+    told = {(row["arm"], row["metric"]): row["value"] for row in tables["metrics"] if row["valid"]}
     for name, row in rows.items():
         # Beside another on its CPU it takes twice as long as it computes.
         assert 0 < told[name, "cpu_seconds"] < row["wall_seconds"]
