@@ -248,8 +248,9 @@ def test_the_lines_of_a_cell_give_the_effects_that_its_estimate_rests_on(
 ) -> None:  # fmt: skip
     opened = _open(context, address, f"#/claim/{cell}/{DOCKER}")
     pairs = view.analysis.pairs
-    names = pairs["case"] + "/" + pairs["metric"] + "/" + pairs["arm"]
-    pairs = pairs[names == f"{cell.split('/', 2)[2]}/docker"].sort_values("block")
+    case, metric = cell.split("/")[2:]
+    is_cell = (pairs["case"] == case) & (pairs["metric"] == metric) & (pairs["arm"] == "docker")
+    pairs = pairs[is_cell]
     natives = ["Native A", "Native B"]
     effects = [f"{effect} {native}" for native in natives]
     lines = _blocks(opened)

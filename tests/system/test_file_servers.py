@@ -24,7 +24,7 @@ from trials import NO_IMAGES, PAIR, case_of, measured, runner_of, trial, wait_fo
 
 from parity.benchmarks import benchmarks
 from parity.core.commands import answer_of, is_installed, output_of
-from parity.extensions.servers.benchmarks import file_server
+from parity.extensions.servers.benchmarks import file_server, service
 from parity.extensions.servers.benchmarks.service import cannot_serve
 from parity.extensions.servers.measure.client import INTERFACE, client_link, mounts_below
 from parity.measure.attempt import NotStarted
@@ -179,7 +179,7 @@ def test_addresses_that_are_somebody_s_are_refused():
 
 def test_without_fuse_every_run_is_a_row_with_the_reason(tmp_path, monkeypatch):
     nowhere = tmp_path / "fuse"
-    monkeypatch.setattr(file_server, "cannot_serve", lambda: cannot_serve(nowhere))
+    monkeypatch.setattr(service, "cannot_serve", lambda: cannot_serve(nowhere))
     for row in rows_of(plan_of(), tmp_path / "block"):
         assert (row["stage"], row["reason"], row["attempt"]) == ("planned", "not-tested", 0)
         assert row["detail"] == f"moosefs: no {nowhere}"

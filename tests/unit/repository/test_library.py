@@ -111,8 +111,9 @@ def _outputs(notebook) -> list[dict]:
     return [output for output in made if output.get("name") != "stderr"]
 
 
-def _told(notebook) -> list[str]:
-    return [o.get("text") or o["data"]["text/plain"] for o in _outputs(notebook)]
+def _told(notebook) -> str:
+    """All texts as one: what is printed in one cell comes in one piece or in several."""
+    return "".join(o.get("text") or o["data"]["text/plain"] for o in _outputs(notebook))
 
 
 def test_the_package_alone_loads_nothing() -> None:
