@@ -26,6 +26,7 @@ from parity.analysis.sequential import ONE_LOOK, Levels
 # Raised whenever another analysis decides: claims are registered with it. 1 was Student's mean of
 # both natives where they could be pooled, which the signed ranks had to confirm.
 VERSION = 2
+FIXED = "2026-11-26"  # the day since when it has been this one; earlier data were known by then
 CONTROL_FAILED = "A/A pair not equivalent"
 CONTROL_DIFFERS = "A/A pair differs"
 NO_CONTROL = "no A/A pair"

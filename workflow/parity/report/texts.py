@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from parity.analysis import outcomes
+from parity.analysis import decision, outcomes
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Kappa
 from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, RANKS
 from parity.benchmarks.description import FigureSpec
@@ -27,7 +27,7 @@ from parity.report.view import STAGES, Origin, View, rows_of
 
 NAME = "section.tex"
 MOST = 12  # comparisons that are listed below the answer
-ENOUGH = 10  # blocks from which a mean of logarithms is near enough to normal
+ENOUGH = 10  # blocks from which an exact interval leaves some of them outside at each end
 HEAD = ("case", "metric", "arm", "n", "fresh", "archived", "fresh/archived", "within", "")
 
 
@@ -109,6 +109,7 @@ def _facts(view: View) -> dict[str, Any]:
         "positive": arm_title(plan, plan.positive_arm) if plan.positive_arm else "",
         "margins": sorted({case.margin for case in plan.cases if case.margin is not None}),
         "notes": " ".join(notes), "declared": list(dict.fromkeys(declared)),
+        "fixed": decision.FIXED, "began": origin.facts.began[:10],
         "stands_for": stands_for(view), "kind": kind_of(origin.scale_labels),
         "measured": period(origin.facts.began, origin.facts.ended),
         "audit": audit, "audited": kind_of([audit.scale_label]) if audit else None,

@@ -158,10 +158,8 @@ def _make_prefix(prefix: Path) -> None:
     try:
         prefix.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        problem, where = (
-            f"{prefix} cannot be made: {error.strerror}",
-            "config/config.yaml: spack.prefix",
-        )
+        problem = f"{prefix} cannot be made: {error.strerror}"
+        where = "config/config.yaml: spack.prefix"
         allowed = "a folder that you may write to, or that you may make"
         action = f"as root, once: install -d -o <your name> {prefix}"
         raise UserError(problem, where=where, allowed=allowed, action=action) from None

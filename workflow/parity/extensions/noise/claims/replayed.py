@@ -84,10 +84,8 @@ def _cases(plan: Plan) -> dict[str, tuple[str, Case]]:
     """Every simulation that could be of the plan's cases, with the case that it is of."""
     made = {}
     for case, ranks, step in product(plan.cases, study.RANKS_OF_RUNS, STEPS):
-        name, parameters = (
-            study.replay_case(case.name, ranks, step),
-            {"ranks": ranks, "step_seconds": step},
-        )
+        name = study.replay_case(case.name, ranks, step)
+        parameters = {"ranks": ranks, "step_seconds": step}
         made[name] = case.name, changed(
             case, name=name, benchmark=f"{case.benchmark}-replay", margin=None, primary=(),
             parameters=case.parameters | parameters, differences=(),

@@ -6,7 +6,7 @@ The load is that of Yildirim et al. 2021, with fio in place of IOR.
 import errno
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -25,6 +25,9 @@ GIGABYTES = ("0.0625", "0.25", "1", "8")
 _MIB = 2**20
 # A file system needs some room of its own beside the files.
 _ROOM = 2**28
+
+# What makes a server by its number, the folder of its data, and the parameters of the case.
+Server = Callable[[int, str, Mapping[str, Any]], service.Service]
 
 PARAMETERS = described(__file__)["parameters"]
 
@@ -63,14 +66,9 @@ class FileServer(Benchmark):
         """Whether its programs are here, and a file system in user space can be mounted."""
         return service.cannot_serve() or super().probe()
 
-    def server(self, number: int, data: str, parameters: Mapping[str, Any]) -> service.Service:
-        """One of them, the first of which is number 1; `data` is the folder of its data."""
-        raise NotImplementedError
-
     def services(self, parameters: Mapping[str, Any]) -> tuple[service.Service, ...]:
-        """A server on each address; none of a file system that has none."""
-        numbers = range(1, 1 + parameters.get("servers", 0))
-        return tuple(self.server(n, DATA_FOLDERS[parameters["data"]], parameters) for n in numbers)
+        """Those that serve it; none of files that nobody serves."""
+        return ()
 
     @property
     def figures(self) -> tuple[FigureSpec, ...]:  # type: ignore[override]
@@ -105,6 +103,12 @@ class FileServer(Benchmark):
         mebibytes = size_of(parameters) / _MIB
         values = {"write": mebibytes / wrote, "read": mebibytes / read, "time": wrote + read}
         return self.measured(values)
+
+
+def on_each_address(server: Server, parameters: Mapping[str, Any]) -> tuple[service.Service, ...]:
+    """As many servers as a case asks for, the first of which is number 1."""
+    data = DATA_FOLDERS[parameters["data"]]
+    return tuple(server(number, data, parameters) for number in range(1, 1 + parameters["servers"]))
 
 
 def size_of(parameters: Mapping[str, Any]) -> int:

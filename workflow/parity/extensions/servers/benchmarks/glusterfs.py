@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from parity.benchmarks.model import Program
-from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer
+from parity.extensions.servers.benchmarks.file_server import (
+    FIO,
+    MOUNT_POINT,
+    FileServer,
+    on_each_address,
+)
 from parity.extensions.servers.benchmarks.service import Service, server_address
 
 _SERVER, _CLIENT = "/usr/sbin/glusterfsd", "/usr/sbin/glusterfs"
@@ -24,6 +29,15 @@ _BRICK, _OF_CLIENT = (
 )
 
 
+def _brick(number: int, data: str, parameters: Mapping[str, Any]) -> Service:
+    """A brick; translators take no path that is relative to where the server works."""
+    address = server_address(number)
+    place = data if data[0] == "/" else f"/proc/self/cwd/{data}"
+    argv = (_SERVER, "--no-daemon", "--volfile=brick.vol", "--log-file=-")
+    files = {"brick.vol": _BRICK.format(address=address, port=_PORT, place=place)}
+    return Service(f"brick-{number}", argv, files, port=_PORT, data=data, address=address)
+
+
 class GlusterFs(FileServer):
     """Whole files on one brick or another, through the translators that a new volume has."""
 
@@ -33,15 +47,9 @@ class GlusterFs(FileServer):
     binaries = (FIO, _SERVER, _CLIENT)
     mount = (_CLIENT, f"--volfile={_VOLUME}", "--log-file=-", MOUNT_POINT)
 
-    def server(self, number: int, data: str, parameters: Mapping[str, Any]) -> Service:
-        """A brick; translators take no path that is relative to where the server works."""
-        address, place = (
-            server_address(number),
-            data if data[0] == "/" else f"/proc/self/cwd/{data}",
-        )
-        argv = (_SERVER, "--no-daemon", "--volfile=brick.vol", "--log-file=-")
-        files = {"brick.vol": _BRICK.format(address=address, port=_PORT, place=place)}
-        return Service(f"brick-{number}", argv, files, port=_PORT, data=data, address=address)
+    def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
+        """A brick on each address."""
+        return on_each_address(_brick, parameters)
 
     def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
         """With the client's own file beside it."""

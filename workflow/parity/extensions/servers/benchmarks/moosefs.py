@@ -5,7 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from parity.benchmarks.model import Program
-from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer
+from parity.extensions.servers.benchmarks.file_server import (
+    FIO,
+    MOUNT_POINT,
+    FileServer,
+    on_each_address,
+)
 from parity.extensions.servers.benchmarks.service import Served, Service, server_address
 
 _MASTER, _CHUNKS = "/usr/sbin/mfsmaster", "/usr/sbin/mfschunkserver"
@@ -18,6 +23,16 @@ _ALIKE |= dict.fromkeys(("NICE_LEVEL", "LOCK_MEMORY", "DISABLE_OOM_KILLER"), "0"
 def _configuration(**settings: str) -> str:
     every = _ALIKE | {"DATA_PATH": "."} | settings
     return "".join(f"{name} = {value}\n" for name, value in every.items())
+
+
+def _chunk_server(number: int, data: str, parameters: Mapping[str, Any]) -> Service:
+    """A server of chunks."""
+    own, first = server_address(number), server_address(1)
+    settings = {"HDD_CONF_FILENAME": "disks.cfg", "HDD_FSYNC_BEFORE_CLOSE": "1"}
+    settings |= {"BIND_HOST": own, "CSSERV_LISTEN_HOST": own, "MASTER_HOST": first}
+    files = {"chunks.cfg": _configuration(**settings), "disks.cfg": f"{data}\n"}
+    argv = (_CHUNKS, "-f", "-c", "chunks.cfg", "start")
+    return Service(f"chunks-{number}", argv, files, port=_CHUNK_PORT, data=data, address=own)
 
 
 class MooseFs(FileServer):
@@ -44,16 +59,7 @@ class MooseFs(FileServer):
         }
         argv = (_MASTER, "-f", "-c", "master.cfg", "start")
         master = Service("master", argv, files, port=_CLIENT_PORT, address=server_address(1))
-        return (master, *super().services(parameters))
-
-    def server(self, number: int, data: str, parameters: Mapping[str, Any]) -> Service:
-        """A server of chunks."""
-        own, first = server_address(number), server_address(1)
-        settings = {"HDD_CONF_FILENAME": "disks.cfg", "HDD_FSYNC_BEFORE_CLOSE": "1"}
-        settings |= {"BIND_HOST": own, "CSSERV_LISTEN_HOST": own, "MASTER_HOST": first}
-        files = {"chunks.cfg": _configuration(**settings), "disks.cfg": f"{data}\n"}
-        argv = (_CHUNKS, "-f", "-c", "chunks.cfg", "start")
-        return Service(f"chunks-{number}", argv, files, port=_CHUNK_PORT, data=data, address=own)
+        return (master, *on_each_address(_chunk_server, parameters))
 
     def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
         """With one copy of each chunk: new folders have two, where there are servers for them."""

@@ -13,7 +13,12 @@ from parity.benchmarks import programs
 from parity.benchmarks.programs import installed
 from parity.core.commands import Availability
 from parity.core.spack_paths import view_of
-from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer
+from parity.extensions.servers.benchmarks.file_server import (
+    FIO,
+    MOUNT_POINT,
+    FileServer,
+    on_each_address,
+)
 from parity.extensions.servers.benchmarks.service import Service, cannot_serve, server_address
 
 # What a site builds by itself lies as what Spack builds with a toolchain of that name.
@@ -48,14 +53,16 @@ class OrangeFs(FileServer):
         missing = not found.available and _PREFIX.name in found.reason
         return Availability(False, reason=found.reason, remedy=_BUILD) if missing else found
 
-    def server(self, number: int, data: str, parameters: Mapping[str, Any]) -> Service:
-        """A server, with the one configuration of all."""
-        argv = ("/bin/sh", "-c", _SERVE, "orangefs", _SERVER, f"s{number}")
-        files, address = (
-            {"fs.conf": configuration(parameters["servers"], data)},
-            server_address(number),
-        )
-        return Service(f"server-{number}", argv, files, {}, _PORT, data, address, _SERVER)
+    def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
+        """A server on each address."""
+        return on_each_address(_server, parameters)
+
+
+def _server(number: int, data: str, parameters: Mapping[str, Any]) -> Service:
+    """A server, with the one configuration of all."""
+    argv = ("/bin/sh", "-c", _SERVE, "orangefs", _SERVER, f"s{number}")
+    files, address = {"fs.conf": configuration(parameters["servers"], data)}, server_address(number)
+    return Service(f"server-{number}", argv, files, {}, _PORT, data, address, _SERVER)
 
 
 def configuration(servers: int, data: str) -> str:
