@@ -59,6 +59,9 @@ def test_files_are_blocks_and_what_failed_is_lost(compared, tmp_path):
     table = compared(*files, words=("--reference=native", "--margin=5", "--arm=runtime"))
     assert set(table["blocks"]) == {2} and set(table["metric"]) == {"time"}
     native, podman = rows_of("hyperfine-fail.json")
+    # A number that JUBE's patterns did not find is lost by itself.
+    jube = checked(rows_of("jube.csv"), converters()["wide"].may_lack)
+    assert [row.metric for row in jube if row.value is None] == ["rate"]
     assert native.valid and (podman.valid, podman.value, podman.arm) == (False, None, "podman")
 
 
@@ -80,7 +83,11 @@ def test_the_second_version_of_hyperfine_s_export(tmp_path):
 LOG = (GOLDEN / "Sleep.log").read_text().replace("%runtime", "%arm")
 BAD = {
     "no arm": ("hyperfine.json", (GOLDEN / "hyperfine-1.json").read_text(), "has no arm"),
-    "no run": ("x.json", '{"results": [{"command": "a"}]}', "no run of a"),
+    "no run": ("x.json", '{"results": [{"command": "a"}]}', "no runs of a"),
+    "an exit code less": (
+        "x.json", '{"results": [{"command": "a", "times": [1, 2], "exit_codes": [0]}]}',
+        "2 times and 1 exit codes"),
+    "no unit in a log": ("Sleep.log", LOG.replace("|s|", "||"), "which way took in no unit"),
     "no arm in a test": (
         "p.json", (GOLDEN / "pytest-benchmark-1.json").read_text(), "has no arm"),
     "a name that says nothing": (

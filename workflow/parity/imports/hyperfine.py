@@ -55,12 +55,13 @@ class Hyperfine(Converter):
             called = result.name or result.command
             arm = options.arm_in(levels, called, where) if levels else called
             levels.pop(options.arm, None)
-            times = [seconds for seconds, is_good in result.runs() if is_good and seconds]
             case = as_name(self.name, *(f"{key}={value}" for key, value in sorted(levels.items())))
             lost = Row(path.stem, case, as_name(arm), **LOST, source=result.command, where=where,
                        told=(case, arm))  # fmt: skip
-            if not result.runs():
-                raise UserError(f"no run of {called}", where=where)
+            if not result.runs() or len(result.exit_codes) not in (0, len(result.times)):
+                said = f"{len(result.times)} times and {len(result.exit_codes)} exit codes"
+                raise UserError(f"no runs of {called}: {said}", where=where)
+            times = [seconds for seconds, is_good in result.runs() if is_good and seconds]
             whole = len(times) == len(result.runs())
             made.append(
                 lost._replace(metric="time", value=median(times), unit="s", better="lower",

@@ -54,9 +54,10 @@ def _rows(cells: dict[str, str], options: Options, where: str) -> list[Row]:
     made = []
     for head in cells:
         metric = head.removesuffix(_VALUE)
-        if metric != head and (unit := cells.get(f"{metric}_unit")):
+        if metric != head and f"{metric}_unit" in cells:
+            unit = cells[f"{metric}_unit"] or "1"
             value = number_of(cells[head])
-            better = options.direction(metric, unit)
+            better = options.direction(metric, unit if unit != "1" else "")
             valid = value is not None and cells.get("result", "pass") in ("pass", "xpass")
             made.append(
                 lost._replace(metric=metric, value=value, unit=unit, better=better, valid=valid)

@@ -23,6 +23,7 @@ class Wide(Converter):
 
     name = "wide"
     title = "a table with a run in each row (CSV)"
+    may_lack = True
 
     def takes(self, text: str) -> bool:
         head = text.lstrip().partition("\n")[0]
