@@ -23,7 +23,7 @@ from parity.claims.verdicts import Judgement
 from parity.core import wording
 from parity.core.documents import Document
 from parity.plan.system import kind_of
-from parity.report import formatting
+from parity.report import answer, formatting
 from parity.report.figures.specs import quantity
 from parity.report.templating import WORDS
 from parity.report.view import ComparedRow, View, rows_of
@@ -175,11 +175,12 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
 
     A row has the columns of `evidence` in parity.claims.verdicts that are not of claims, and:
     `runtime`, its column in the matrix, which is the arm's own for another native; `planned`;
-    `is_control`; `is_asked`, whether it is of no control, of either kind; `bound`, of the cost, in
+    `is_control`; `is_counted`, whether it enters the count of costs; `bound`, of the cost, in
     words; `same`, whether the two sides are within the margin.
     """
     runtimes, rows = view.plan.arm_runtimes, rows_of(view.analysis.comparisons)
-    native, asked = runtimes[view.plan.reference], {row.arm for row in view.of_arms(rows)}
+    native, compared = runtimes[view.plan.reference], (view.plan, view.analysis.comparisons)
+    costs = {(row.case, row.metric, row.arm) for _, row in answer.counted(compared)}
     made = []
     for row in rows:
         runtime = runtimes.get(row.arm, row.arm)
@@ -189,7 +190,7 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
             "same": formatting.is_same(row), "reason": formatting.of(view.plan, row).outcome,
             "unit": "ratio" if row.kind == "ratio" else row.unit,
             "p_value": _plain(row.p_equivalence), "is_control": row.control,
-            "is_asked": row.arm in asked,
+            "is_counted": (row.case, row.metric, row.arm) in costs,
         }  # fmt: skip
         made.append({n: _plain(getattr(row, n)) for n in _SAME} | added | _control(view, row))
     return made

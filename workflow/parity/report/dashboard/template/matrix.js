@@ -25,7 +25,8 @@ function runtimeTitle(runtime) {
 const endings = (cells) => Object.keys(outcomes)
   .map((name) => [cells.filter((cell) => cell.verdict === name).length, name])
   .filter(([count]) => count).map(([count, name]) => `${count} ${inNumber(count, name)}`).join(", ");
-const inNumber = (count, name) => words(count === 1 ? name : name.replace(/^(cost|save)s/, "$1"));
+const IN_ALL = { "at-most": "at most 10\u2009%" };
+const inNumber = (count, name) => IN_ALL[name] ?? words(count === 1 ? name : name.replace(/^(cost|save)s/, "$1"));
 const sameText = (cells) => {
   const count = cells.filter(({ same }) => same).length;
   return count ? `${count} the same` : "";
@@ -135,11 +136,11 @@ function notMeasured(shown) {
 function fillMatrix() {
   const shown = foundComparisons();
   const measured = shown.filter((cell) => cell.blocks);
-  const bounded = measured.filter((cell) => cell.is_asked && cell.margin != null);
-  const costs = ["costs", "saves"].filter((name) => !bounded.some((cell) => cell.verdict === name));
-  document.querySelector(".found-comparisons").textContent = bounded.length
-    ? `Of ${counted(bounded.length, "comparison")} with a margin: ${[endings(bounded), ...costs.map((name) => `0 ${inNumber(0, name)}`), sameText(bounded)].filter(Boolean).join(", ")}.`
-    : `${measured.length || "No"} comparisons, none with a margin.`;
+  const costs = measured.filter((cell) => cell.is_counted);
+  const none = ["costs", "saves"].filter((name) => !costs.some((cell) => cell.verdict === name));
+  document.querySelector(".found-comparisons").textContent = costs.length
+    ? `${counted(costs.length, "cost")} of runtimes as a site offers them: ${[endings(costs), ...none.map((name) => `0 ${inNumber(0, name)}`), sameText(costs)].filter(Boolean).join(", ")}.`
+    : `${measured.length || "No"} comparisons, none of a runtime's cost.`;
   document.getElementById("alarm").replaceChildren(...alarm());
   document.getElementById("matrix").replaceChildren(...[
     measured.length ? matrixTable(measured) : null, notMeasured(shown)].filter(Boolean));
