@@ -238,6 +238,39 @@ def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView
     assert answer.bounds([]).startswith("No cost ratio of a runtime as a site offers it")
 
 
+def test_a_constant_is_no_cost_even_where_the_level_of_a_look_leaves_no_interval(
+    make_view: MakeView,
+) -> None:
+    view = make_view(6)
+    table = view.analysis.comparisons.copy()
+    is_hpl = (table["case"] == "hpcc") & (table["metric"] == "hpl") & (table["arm"] == "docker")
+    assert ("hpcc", "docker") in {
+        (r.row.case, r.row.arm) for r in answer.counted((view.plan, table))
+    }
+    table.loc[is_hpl, ["low95", "high95"]] = np.nan
+    table.loc[is_hpl, ["estimate", "low90", "high90"]] = 0.998
+    told = {(r.row.case, r.row.arm) for r in answer.counted((view.plan, table))}
+    assert ("hpcc", "docker") not in told and ("hpcc", "podman") in told
+
+
+def test_most_blocks_tell_what_a_runtime_costs_at_most_and_of_equals_the_largest_bound(
+    make_view: MakeView,
+) -> None:
+    """Datasets of one campaign on two machines are two, each with its own blocks."""
+    dearer = make_view(12, effects={("hpcc", "docker"): 1.3})
+    views = (make_view(6), make_view(12), dearer)
+    few, many, other = ((view.plan, view.analysis.comparisons) for view in views)
+
+    def bound(*datasets: answer.Compared) -> answer.Bound:
+        found = {(b.program, b.runtime): b for b in answer.at_most(*datasets)}
+        return found["HPCC", "Docker"]
+
+    assert (bound(few).blocks, bound(few, many).blocks) == (6, 12)
+    assert bound(few, many) == bound(many, few) == bound(many)
+    assert bound(many, other) == bound(other, many) == bound(other)
+    assert bound(other).bound > 0.2 > bound(many).bound
+
+
 def test_what_has_no_rows_is_not_written(make_view: MakeView, tmp_path: Path) -> None:
     view = make_view(6)
     write.write(view, [], tmp_path)

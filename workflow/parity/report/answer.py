@@ -48,7 +48,8 @@ class Asked(NamedTuple):
         What is the same in every block is a constant, bytes on a link are no cost of their own
         (`Quantity.is_cost`), and of what lost runs nothing is known.
         """
-        is_constant = self.row.low95 == self.row.high95
+        # The narrower interval: the wider one may be the whole line at the level of a look.
+        is_constant = self.row.low90 == self.row.high90
         return self.quantity.is_cost and not is_constant and not self.row.barred
 
     @property
@@ -202,24 +203,23 @@ class Bound(NamedTuple):
 
     program: str
     runtime: str
-    blocks: int  # of the dataset that tells: the one with most of them, whatever it says
+    blocks: int  # of the dataset that tells: with most of them, and of equals the largest bound
     bound: float
 
 
 def at_most(*datasets: Compared) -> list[Bound]:
     """What each runtime costs each program at most, of what is counted, in alphabetical order."""
-    of_dataset: dict[tuple[str, str, str], list[Any]] = {}
-    for plan, row in counted(*datasets):
-        program = formatting.benchmark_title(plan, plan.case(row.case).benchmark)
-        key = program, formatting.arm_title(plan, row.arm), plan.campaign
-        of_dataset.setdefault(key, []).append(row)
     best: dict[tuple[str, str], Bound] = {}
-    for (program, runtime, _), rows in of_dataset.items():
-        highest = [row.high90 if formatting.is_number(row.high90) else math.inf for row in rows]
-        blocks = min(row.blocks for row in rows)
-        told = Bound(program, runtime, blocks, max(0.0, max(highest) - 1))
-        if (known := best.get((program, runtime))) is None or known.blocks < blocks:
-            best[program, runtime] = told
+    for compared in datasets:
+        of_program: dict[tuple[str, str], list[Any]] = {}
+        for plan, row in counted(compared):
+            program = formatting.benchmark_title(plan, plan.case(row.case).benchmark)
+            of_program.setdefault((program, formatting.arm_title(plan, row.arm)), []).append(row)
+        for key, rows in of_program.items():
+            highest = [row.high90 if formatting.is_number(row.high90) else math.inf for row in rows]
+            blocks = min(row.blocks for row in rows)
+            told = Bound(*key, blocks, max(0.0, max(highest) - 1))
+            best[key] = max(best.get(key, told), told, key=lambda one: (one.blocks, one.bound))
     return sorted(best.values(), key=lambda told: (told.program.lower(), told.runtime.lower()))
 
 
