@@ -36,6 +36,10 @@ try:
         check_prefix(config["spack"])
     # How much work takes the benchmarks' time here: before a pilot has found it, no plan is known.
     PILOTED = [f"results/live/{STUDY.campaign}/{PILOT}"] if STUDY.is_piloted else []
+    # What a limit of time is written down in; nothing where there is none.
+    TIMED = (
+        [] if STUDY.minutes is None else [f"results/live/{STUDY.campaign}/minutes.txt"]
+    )
     PLAN = (
         None
         if any(not os.path.exists(path) for path in PILOTED)

@@ -141,11 +141,6 @@ def look_before_batch(wildcards):
     return [f"{LIVE}/looks/{stage}.json"] if stage else []
 
 
-def promise_before(wildcards):
-    """What says at the start what the time can prove; nothing where there is no limit."""
-    return [] if STUDY.minutes is None else [f"{LIVE}/promise.txt"]
-
-
 def look_before_look(wildcards):
     """The look before this one; none before the first."""
     before = int(wildcards.look) - 1

@@ -1,7 +1,7 @@
 """Plan: from a study to plan.json, and what its time can prove.
 
 Needs: the study file; where a pilot comes first, the native programs. Makes: pilot.json,
-plan.json and promise.txt.
+minutes.txt, plan.json and promise.txt.
 """
 
 # The modules that are loaded in a job of a batch system.
@@ -40,11 +40,27 @@ checkpoint pilot:
         " 2> {log:q}"
 
 
+rule write_minutes:
+    """Write down how long is measured; more of it goes on with what was not begun."""
+    output:
+        minutes=f"{LIVE}/minutes.txt",
+    log:
+        f"{LIVE}/logs/write_minutes.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        minutes=STUDY.minutes,
+    shell:
+        "echo {params.minutes} > {output.minutes:q} 2> {log:q}"
+
+
 rule write_plan:
     """Write the plan: blocks, and the seeded order of runs in each."""
     input:
         study=STUDY_FILE,
         pilot=PILOTED,
+        minutes=TIMED,
     output:
         plan=f"{LIVE}/plan.json",
     log:
@@ -70,6 +86,7 @@ rule promise:
     input:
         plan=ancient(f"{LIVE}/plan.json"),
         exclusions=ancient(configured("config/exclusions.yaml")),
+        minutes=TIMED,
     output:
         promise=f"{LIVE}/promise.txt",
     log:

@@ -24,6 +24,7 @@ echo "$@" > called
 echo progress
 mkdir -p results/live/solver-measure
 echo "the answer" > results/live/solver-measure/summary.txt
+[ -z "$STOPPED" ] || kill -INT $PPID
 exit ${STATUS:-0}
 """
 
@@ -95,19 +96,48 @@ def test_what_cannot_be_measured_leaves_no_folder(folder: Path, refused) -> None
     assert "there is no program ./none" in refused(program="./none")
     assert "'My study' is no name" in refused("--name=My study")
     assert "there is no image none.sif" in refused("--image=none.sif")
-    for option in ("--margin=0", "--minutes=nan", "--cpus=9999"):
+    for option in ("--margin=0", "--minutes=nan", "--cpus=9999", "--pattern=((", "--pattern=x"):
         assert f"where:   {option.partition('=')[0]}" in refused(option)
     assert not list(folder.glob("parity-*"))
 
 
-def test_a_folder_that_is_there_is_left_alone_and_a_workflow_that_failed_said(
-    folder: Path, refused, monkeypatch
-) -> None:
+def test_a_workflow_that_failed_is_said(refused, monkeypatch) -> None:
     monkeypatch.setenv("STATUS", "3")
-    assert "the workflow ended with status 3; no run was made" in refused("--name=failed")
-    (folder / "parity-solver").mkdir()
-    assert "parity-solver is there already" in refused()
-    assert list((folder / "parity-solver").iterdir()) == []
+    assert "the workflow ended with status 3; no run was made" in refused()
+
+
+def test_the_same_words_go_on_with_more_minutes_and_others_are_refused(
+    folder, refused, capfd
+) -> None:
+    words = ["measure", "--runtimes=docker", "--pattern=took (.*)", "--better=higher"]
+    words += ["--packages=libgomp1,libm", "--", "./solver"]
+    for minutes in (3, 5):
+        main([*words[:1], f"--minutes={minutes}", *words[1:]])
+        (file,) = folder.glob("parity-solver/config/studies/*")
+        study = yaml.safe_load(file.read_text())
+        assert study["scales"]["measure"]["minutes"] == minutes
+    command = study["benchmarks"]["solver"]["command"]
+    assert command["packages"] == ["libgomp1", "libm"]
+    (read,) = command["metrics"]
+    assert (read["pattern"], read["better"]) == ("took (.*)", "higher")
+    check(study, schema("study"), "solver.yaml")
+    capfd.readouterr()
+    for other in ("--margin=7", "--name=solver"):
+        assert "parity-solver is there already, with another benchmarks" in refused(other)
+    (folder / "parity-empty").mkdir()
+    assert "parity-empty is there already" in refused("--name=empty")
+    assert not [*(folder / "parity-empty").iterdir()]
+
+
+def test_ctrl_c_waits_for_the_workflow_and_says_how_to_go_on(folder, capfd, monkeypatch) -> None:
+    monkeypatch.setenv("STOPPED", "yes")
+    with pytest.raises(SystemExit) as ended:
+        main(["measure", "--runtimes=docker", "--", "./solver"])
+    said = capfd.readouterr()
+    assert ended.value.code == 130 and "Traceback" not in said.err
+    assert said.out == (
+        "no block was measured yet: nothing is known\nthe same command goes on with it\n"
+    )
 
 
 def test_a_runtime_is_its_first_arm_that_is_here(capsys: pytest.CaptureFixture[str]) -> None:

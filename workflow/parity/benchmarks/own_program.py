@@ -29,6 +29,7 @@ _WALL_CLOCK = (
     "No pattern tells a time of {title}, so the wall clock is its metric: starting and ending the"
     " container is a part of it."
 )
+VALUE = "value"  # what a pattern of the command line reads
 # A name in braces; doubled braces stand for themselves.
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_-]*)\}")
 # What can be filled in beside factors and parameters.
@@ -43,6 +44,11 @@ def check_pattern(pattern: str, groups: int, where: str) -> None:
         what = f"a pattern of {len(pattern)} characters"
         raise UserError(what, where=where, allowed=f"at most {LONGEST_PATTERN}")
     compiled(pattern, groups, where)
+
+
+def read_by(pattern: str, better: str) -> dict[str, str]:
+    """The metric of a study that a pattern of the command line reads."""
+    return {"name": VALUE, "pattern": pattern, "unit": "1", "better": better}
 
 
 @cache

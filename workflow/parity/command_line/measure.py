@@ -6,15 +6,17 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
 from parity.benchmarks import benchmarks
+from parity.benchmarks.own_program import check_pattern, read_by
 from parity.benchmarks.programs import packages_of
 from parity.command_line.main import refuse_out_of_range
 from parity.core.commands import answer_of, output_of
@@ -22,9 +24,12 @@ from parity.core.errors import UserError, refuse_unknown
 from parity.core.files import refuse_name
 from parity.core.package import PACKAGE
 from parity.core.settings import load_yaml, schema
+from parity.core.wording import listed
+from parity.measure.documents import BLOCK, read_sessions
 from parity.runtimes import arms
 from parity.runtimes.model import Arm
 from parity.software.foreign_image import refuse_no_image
+from parity.software.images import IMAGES
 
 SCALE = "measure"
 # A block is one run in each arm; the first look comes as soon as both tests can decide.
@@ -45,9 +50,12 @@ PROFILE = "profiles/default/profile.yaml"
 
 def measure(
     *program: str, runtimes: str, minutes: float = 10, margin: float = 2, cpus: int | None = None,
-    image: str = "", name: str = "",
+    image: str = "", packages: str = "", pattern: str = "",
+    better: Literal["lower", "higher"] = "lower", name: str = "",
 ) -> None:  # fmt: skip
     """Measure what containers cost a program: -- ./solver in.dat.
+
+    The same words with more minutes go on with what they have measured.
 
     Args:
         program: the program and its words, after --
@@ -57,11 +65,14 @@ def measure(
         cpus: how many CPUs it is bound to; all if not given
         image: an image of your own: a SIF file, an archive, an OCI layout, or name@sha256:… of
             Docker's or Podman's store; absolute paths of the command are its own then
+        packages: Debian packages that the image needs besides, with commas between
+        pattern: reads the program's own time or rate from what it prints, in one group
+        better: which way what the pattern reads is better
         name: of the study; the program's if not given
 
     Raises:
         UserError: a number is out of range, there is no such program, image or runtime, the
-            folder is there already, or the workflow failed.
+            folder holds another study, or the workflow failed.
     """
     here = Path.cwd()
     if not (PROJECT / "Snakefile").exists():
@@ -71,6 +82,10 @@ def measure(
     # What a study takes as well, said of the words of this command.
     most = os.cpu_count() or 1
     refuse_out_of_range(margin=(margin, 100), minutes=(minutes, 100_000), cpus=(cpus, most))
+    if pattern:
+        check_pattern(pattern, 1, "--pattern")
+    if image and packages:
+        raise UserError("an image of your own has its own packages", where="--packages, --image")
     if image:
         refuse_no_image(image, "--image")
         # A path of any folder, or a digest of a store.
@@ -79,47 +94,98 @@ def measure(
     name = name or own.name
     refuse_name(name, "--name", STUDY)
     folder = here / f"parity-{name}"
-    if folder.exists():
-        problem = f"{folder.name} is there already"
-        action = f"go on with it: cd {folder.name}; snakemake; or give another --name"
-        raise UserError(problem, where=str(here), action=action)
     in_arms = chosen_arms(runtimes.split(","), arms().values())
-    study = study_of(own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image)
-    settings = load_yaml(PROJECT / "config/config.yaml")
-    settings |= {"study": f"config/studies/{name}.yaml", "scale": SCALE, "data": "live"}
-    # A folder in which `snakemake` measures the study and nothing else.
-    texts = {
-        "Snakefile": SNAKEFILE.format(snakefile=str(PROJECT / "Snakefile")),
-        "config/config.yaml": yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
-        settings["study"]: yaml.safe_dump(study, sort_keys=False, allow_unicode=True),
-        PROFILE: (PROJECT / PROFILE).read_text(encoding="utf-8"),
-    }
+    own = replace(own, packages=tuple(sorted({*own.packages, *filter(None, packages.split(","))})))
+    study = study_of(
+        own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image,
+        metrics=[read_by(pattern, better)] if pattern else [],
+    )  # fmt: skip
+    of_study = f"config/studies/{name}.yaml"
+    texts = {of_study: yaml.safe_dump(study, sort_keys=False, allow_unicode=True)}
+    if folder.exists():
+        _refuse_another_study(study, folder / of_study)
+    else:
+        settings = load_yaml(PROJECT / "config/config.yaml")
+        settings |= {"study": of_study, "scale": SCALE, "data": "live"}
+        # A folder in which `snakemake` measures the study and nothing else.
+        texts |= {
+            "Snakefile": SNAKEFILE.format(snakefile=str(PROJECT / "Snakefile")),
+            "config/config.yaml": yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
+            PROFILE: (PROJECT / PROFILE).read_text(encoding="utf-8"),
+        }
     for path, text in texts.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     if not own.is_here:
         chroot = "no native build is here: the reference is a chroot of the same image"
         print(chroot, file=sys.stderr)
-    summary = f"results/live/{name}-{SCALE}/summary.txt"
-    _snakemake(folder, [summary, "dashboard"])
-    print((folder / summary).read_text(encoding="utf-8"))
+    live = folder / f"results/live/{name}-{SCALE}"
+    summary = live / "summary.txt"
+    try:
+        _snakemake(folder, [str(summary.relative_to(folder)), "dashboard"])
+    except KeyboardInterrupt:
+        print(_so_far(folder, live))
+        print("the same command goes on with it")
+        raise
+    print(summary.read_text(encoding="utf-8"))
     print(f"{folder.name}/results/claims/dashboard.html: down to every run")
-    print(f"cd {folder.name}; snakemake: goes on with it, and sets its paper")
+    print("the same command with more --minutes goes on with it;", end=" ")
+    print(f"cd {folder.name}; snakemake: sets its paper, too")
+
+
+def _refuse_another_study(study: Mapping[str, Any], file: Path) -> None:
+    """Refuse (UserError) to go on in a folder whose study is not this one; minutes may differ."""
+    known = {**load_yaml(file)} if file.exists() else {}
+    other = [key for key in study if key != "scales" and known.get(key) != study[key]]
+    if other:
+        folder = file.parents[2].name
+        problem = f"{folder} is there already, with another {listed(other)}"
+        action = f"give another --name; or go on with what is there: cd {folder}; snakemake"
+        raise UserError(problem, where=str(file), action=action)
+
+
+def _so_far(folder: Path, live: Path) -> str:
+    """What the blocks say that were measured before somebody stopped."""
+    from parity.analysis.analysis import analysed
+    from parity.plan.plan import PLAN, read_plan
+    from parity.records.dataset import collect
+    from parity.report import answer
+
+    blocks = sorted(each.parent for each in folder.glob(f"results/blocks/*/{BLOCK.file}"))
+    if not blocks:
+        return "no block was measured yet: nothing is known"
+    images = max(folder.glob(f"results/images/**/{IMAGES}"), key=os.path.getmtime)
+    system = read_sessions(blocks[0])[0].start.system
+    with tempfile.TemporaryDirectory() as temporary:
+        dataset = Path(temporary) / live.name
+        collect(live / PLAN, blocks, images, system, dataset)
+        found = analysed(dataset).analysis.comparisons
+    return answer.said([(read_plan(live / PLAN), found)])
 
 
 def _snakemake(folder: Path, targets: Sequence[str]) -> None:
-    """Measure, analyse and draw; its progress is our standard error."""
+    """Measure, analyse and draw; its progress is our standard error.
+
+    Raises KeyboardInterrupt: it was stopped, and has ended.
+    """
     # Snakemake stands beside the Python that runs us, which need not be the first on PATH.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     environment, progress = {**os.environ, "PATH": path}, sys.stderr.fileno()
+    words = ["snakemake", *targets]
     try:
-        done = subprocess.run(["snakemake", *targets], cwd=folder, env=environment, stdout=progress)
+        workflow = subprocess.Popen(words, cwd=folder, env=environment, stdout=progress)
     except FileNotFoundError:
         raise UserError("snakemake is not installed", action="make environment") from None
-    if done.returncode:
+    try:
+        status = workflow.wait()
+    except KeyboardInterrupt:
+        # It was told as well, and ends its programs first.
+        workflow.wait()
+        raise
+    if status:
         was_run = any(folder.glob("results/blocks/*"))
         kept = "what was measured is kept" if was_run else "no run was made"
-        problem = f"the workflow ended with status {done.returncode}; {kept}"
+        problem = f"the workflow ended with status {status}; {kept}"
         action = f"read what it said above, then: cd {folder.name}; snakemake"
         raise UserError(problem, where=str(folder), action=action)
 
@@ -253,9 +319,12 @@ def _brought(program: Path) -> dict[Path, set[str]]:
 
 def study_of(
     program: OwnProgram, name: str, in_arms: Sequence[str], *, margin: float, minutes: float,
-    cpus: int | None = None, image: str = "",
+    cpus: int | None = None, image: str = "", metrics: Sequence[Mapping[str, str]] = (),
 ) -> dict[str, Any]:  # fmt: skip
-    """The content of the study's file. The reference is native wherever there is a native build."""
+    """The content of the study's file. The reference is native wherever there is a native build.
+
+    `metrics`: what is read from what the program prints; its wall clock if there are none.
+    """
     known = arms().values()
     pair = [arm.name for arm in known if (arm.is_native if program.is_here else arm.stands_in)][:2]
     line = shlex.join(program.words)
@@ -267,6 +336,7 @@ def study_of(
         "packages": list(program.packages),
         "needs": list(program.needs),
         "cpus": cpus,
+        "metrics": [*metrics],
     }
     own = {key: value for key, value in command.items() if value}
     benchmark = f"own-{name}" if name in benchmarks() else name

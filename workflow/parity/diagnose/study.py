@@ -20,7 +20,7 @@ import yaml
 from parity.analysis import tables
 from parity.analysis.dataset import Dataset, load
 from parity.analysis.estimate import ALPHA
-from parity.benchmarks.own_program import WALL
+from parity.benchmarks.own_program import WALL, read_by
 from parity.core.errors import UserError
 from parity.diagnose.setting import TRUE
 from parity.measure.block import is_time_over, run_block
@@ -34,7 +34,6 @@ from parity.software.images import IMAGES, write_images
 # The cases: the program, and one that ends at once, started by the same words.
 PROGRAM, START = "program", "start"
 NATIVE = ("native-a", "native-b")
-VALUE = "value"
 MOST_BLOCKS = 200
 _SCALE, _BLOCKS, _LONGEST_SECONDS = "here", "blocks", 86_400
 # A share of all CPU time. Others who take more are not refused, because here nobody can be sent
@@ -75,8 +74,7 @@ def study_of(
     starts = {arm: (line.title, line.start) for arm, line in of_arms.items()}
     commands = {PROGRAM: _command(program, own)}
     if pattern:
-        metric = {"name": VALUE, "pattern": pattern, "unit": "1", "better": better}
-        commands[PROGRAM]["metrics"] = [metric]
+        commands[PROGRAM]["metrics"] = [read_by(pattern, better)]
     else:
         commands[START] = _command(TRUE, starts)
     margins = {PROGRAM: margin, START: None}

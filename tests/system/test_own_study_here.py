@@ -1,0 +1,41 @@
+"""A program of one's own through Snakemake, natively alone: time that is added, Ctrl-C.
+
+Needs: nothing but a node that can be measured, and neither image nor runtime.
+"""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from clones import never_wait_for_quiet, succeeded
+
+pytestmark = pytest.mark.system
+SLEEP = {"title": "Sleep", "program": ["/bin/sleep", "0.1"], "binaries": ["/bin/sleep"]}
+STUDY = {
+    "study": "mine", "title": "A program of mine", "reproduces": "none", "seed": 7,
+    "reference": "native-a", "aa_pair": ["native-a", "native-b"], "arms": ["native-a", "native-b"],
+    "benchmarks": {"mine": {"margin_percent": 5, "command": SLEEP}},
+    "scales": {"tiny": {"blocks": 6, "looks": [4, 6], "blocks_per_job": 6, "minutes": 0.001}},
+}  # fmt: skip
+SUMMARY = "results/live/mine-tiny/summary.txt"
+WORDS = (SUMMARY, "--config", "study=config/studies/mine.yaml", "scale=tiny", "data=live")
+
+
+@pytest.fixture(scope="module")
+def study(clone: Path) -> Path:
+    """A clone with the study, which waits for no idle node."""
+    (clone / "config/studies/mine.yaml").write_text(yaml.safe_dump(STUDY))
+    never_wait_for_quiet(clone, "machine")
+    return clone
+
+
+def _blocks(study: Path) -> int:
+    return len([*study.glob("results/blocks/*/block.json")])
+
+
+def test_more_minutes_measure_more_at_the_first_call(study: Path) -> None:
+    succeeded(study, *WORDS)
+    # As nothing was measured before, one block is.
+    assert _blocks(study) == 1
+    succeeded(study, *WORDS, "minutes=10")
+    assert _blocks(study) == 6
