@@ -157,8 +157,24 @@ def test_many_sums_of_ranks_are_as_normal_as_if_they_were_counted(confidence, mo
     effects = np.random.default_rng(1).normal(0.1, 1, 1000)
     counted = estimate.typical(effects).interval(confidence)
     monkeypatch.setattr(estimate, "MOST_COUNTED", 999)
-    estimate._rank_law.cache_clear()
     assert estimate.typical(effects).interval(confidence) == pytest.approx(counted, abs=1e-4)
+
+
+@pytest.mark.parametrize("effects", [
+    np.random.default_rng(1).normal(0.1, 1, 90), np.zeros(90), np.arange(90.0) ** 2,
+    np.random.default_rng(2).integers(-8, 8, 90) / 4, np.repeat([-1.0, 0.0, 0.5], [20, 60, 10]),
+])  # fmt: skip
+def test_of_many_effects_the_same_means_are_found_without_making_them_all(effects, monkeypatch):
+    averages = estimate._Averages(np.sort(effects))
+    bounds, places = [-2.0, -0.5, 0.0, 0.125, 40.5], range(averages.number)
+
+    def asked() -> list[float]:
+        counts = [averages.up_to(bound, side) for bound in bounds for side in ("left", "right")]
+        return counts + [averages.average(place) for place in places]
+
+    by_making_them = asked()
+    monkeypatch.setattr(estimate, "MOST_COUNTED", 10)
+    assert asked() == by_making_them
 
 
 @pytest.mark.parametrize(("blocks", "confidence"), [(5, 0.95), (4, 0.90), (2, 0.90)])

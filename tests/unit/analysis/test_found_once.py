@@ -77,10 +77,10 @@ def test_planned_blocks_are_counted_once_for_a_case_and_its_arms(dataset, monkey
     assert len(looked) == 2 * sides
 
 
-def test_a_comparison_sorts_its_means_of_two_once() -> None:
-    estimate._walsh_averages.cache_clear()
+def test_a_comparison_makes_its_means_of_two_once(asked) -> None:
+    made = asked(estimate, "_halves")
     decision.decide(np.random.default_rng(20261121).normal(size=30), 0.02)
-    assert estimate._walsh_averages.cache_info().misses == 1
+    assert len(made) == 1
 
 
 def test_losses_are_judged_once_for_all_effects_of_a_factor(asked) -> None:

@@ -262,7 +262,7 @@ def load(folder: Path, whole: bool = True) -> Dataset:
     refuse_broken(folder)
     asked = () if whole else (schema.RUNS, schema.METRICS)
     try:
-        plan, digest = read_plan(folder / PLAN), plan_digest(folder / PLAN)
+        digest, plan = plan_digest(folder / PLAN), read_plan(folder / PLAN)
         runs, metrics, nodes, images = (
             tables.of_records(table, folder / "records", table in asked)
             for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)

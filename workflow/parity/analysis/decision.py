@@ -194,7 +194,7 @@ def decide(
     centre = estimate.typical(rows)
     outer, inner = (centre.interval(1 - 2 * level) for level in (levels.other, levels.same))
     bound = 0.0 if margin is None else math.log1p(margin) if ratio else margin
-    far = estimate.spikes(rows, bound)
+    far = estimate.spikes(centre, bound)
     mean = _bounds_of_mean(rows, inner, 1 - 2 * levels.same) if far.above or far.below else inner
     reported = Decision(
         blocks=units, units=units, estimate=shown(centre.value), interval95=_shown(outer, ratio),

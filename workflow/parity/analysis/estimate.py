@@ -13,9 +13,11 @@ and takes longer to load than most analyses last.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -26,7 +28,7 @@ ALPHA = 0.05
 # Of fewer effects the serial correlation is not estimated. Its standard error is above 0.22 then:
 # widening by it would lose a sixth of the power, and by skewness and ranks AR(0.2) stays at 6 %.
 FEWEST_IN_A_ROW = 20
-# Of more effects the sums of ranks are not counted.
+# Of more effects the sums of ranks are not counted, nor all means of two made.
 MOST_COUNTED = 1000
 # A unit lies far off beyond so many robust deviations, which are medians of distances times NORMAL.
 FAR, NORMAL = 3.0, 1.4826
@@ -123,29 +125,36 @@ class Typical:
     rows: np.ndarray  # effects, shape (references, units)
     widened: float  # what serial correlation multiplies deviations by (`_inflation`)
 
+    @cached_property
+    def centres(self) -> np.ndarray:
+        """The estimate against each reference."""
+        averages = self.rows.shape[1] * (self.rows.shape[1] + 1) // 2
+        both = ((averages - 1) // 2, averages // 2)
+        return np.array([np.mean([row.average(place) for place in both]) for row in self._averages])
+
     @property
     def value(self) -> float:
         """The estimate."""
-        return float(np.mean([_middle(averages) for averages in self._averages]))
+        return float(self.centres.mean())
 
     def interval(self, confidence: float) -> Interval:
         """The two-sided interval.
 
         Below 5 effects at 90 %, and below 6 at 95 %, no sign-flip test can reject: the whole line.
         """
-        left_out = _averages_left_out(self.rows.shape[1], self._tail((1 - confidence) / 2))
+        left_out = _left_out(self.rows.shape[1], self._tail((1 - confidence) / 2))
         if left_out == 0:
             return -math.inf, math.inf
-        low = min(float(averages[left_out - 1]) for averages in self._averages)
-        return low, max(float(averages[-left_out]) for averages in self._averages)
+        low = min(row.average(left_out - 1) for row in self._averages)
+        return low, max(row.average(row.number - left_out) for row in self._averages)
 
     def p_above(self, bound: float) -> float:
         """One-sided p that the typical effect exceeds the bound."""
-        return self._p(max(int((averages <= bound).sum()) for averages in self._averages))
+        return self._p(max(row.up_to(bound) for row in self._averages))
 
     def p_below(self, bound: float) -> float:
         """One-sided p that it lies below the bound."""
-        return self._p(max(int((averages >= bound).sum()) for averages in self._averages))
+        return self._p(max(row.number - row.up_to(bound, "left") for row in self._averages))
 
     def p_within(self, bound: float) -> float:
         """P of two one-sided tests that it lies within (-bound, bound).
@@ -159,12 +168,12 @@ class Typical:
         """Two-sided p that it lies beyond -bound or bound."""
         return min(1.0, 2 * min(self.p_above(bound), self.p_below(-bound)))
 
-    @property
-    def _averages(self) -> list[np.ndarray]:
-        return [_walsh_averages(tuple(row)) for row in self.rows]
+    @cached_property
+    def _averages(self) -> list["_Averages"]:
+        return [_Averages(np.sort(row)) for row in self.rows]
 
     def _p(self, against: int) -> float:
-        p = float(_rank_law(self.rows.shape[1])[against])
+        p = _p_of_ranks(self.rows.shape[1], against)
         return p if self.widened == 1 else float(special.ndtr(special.ndtri(p) / self.widened))
 
     def _tail(self, tail: float) -> float:
@@ -204,56 +213,97 @@ class Spikes:
         return float(low), float(high)
 
 
-def spikes(rows: np.ndarray, distance: float = 0.0) -> Spikes:
+def spikes(centre: Typical, distance: float = 0.0) -> Spikes:
     """The units that lie farther off than a distance, and than FAR deviations of the others.
 
-    A run of one reference that lies far off leaves the arm near the others, and is none. `rows`:
-    effects, shape (references, units). `distance`: what is too near to matter, in the unit of the
-    effects.
+    A run of one reference that lies far off leaves the arm near the others, and is none.
+    `distance`: what is too near to matter, in the unit of the effects.
     """
-    around = rows - np.array([[_middle(_walsh_averages(tuple(row)))] for row in rows])
+    around = centre.rows - centre.centres[:, None]
     usual = NORMAL * np.median(np.abs(around), axis=1, keepdims=True)
     far = np.maximum(distance, FAR * usual)
     above, below = (around > far).all(axis=0), (around < -far).all(axis=0)
     highest = float(around.mean(axis=0)[above].max(initial=0.0))
-    return Spikes(rows.shape[1], int(above.sum()), int(below.sum()), highest)
+    return Spikes(around.shape[1], int(above.sum()), int(below.sum()), highest)
 
 
-def _middle(ordered: np.ndarray) -> float:
-    return float(ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1].mean())
+@dataclass(frozen=True)
+class _Averages:
+    """The means of two effects of one reference, each with itself included (Walsh's), in order.
+
+    Of many effects they are millions, and what is asked of them is found without making them all.
+    """
+
+    effects: np.ndarray  # in order
+
+    @cached_property
+    def number(self) -> int:
+        return len(self.effects) * (len(self.effects) + 1) // 2
+
+    @cached_property
+    def _all(self) -> np.ndarray:
+        sums = np.add.outer(self.effects, self.effects)
+        return np.sort(sums[_halves(len(self.effects))] / 2)
+
+    def up_to(self, bound: float, side: Literal["left", "right"] = "right") -> int:
+        """How many do not exceed the bound; how many lie below it with `left`."""
+        if len(self.effects) <= MOST_COUNTED:
+            return int(np.searchsorted(self._all, bound, side))
+        return int((self._ends(bound, side) - np.arange(len(self.effects))).sum())
+
+    def _ends(self, bound: float, side: Literal["left", "right"] = "right") -> np.ndarray:
+        """Of each effect the first behind itself whose mean with it exceeds the bound."""
+        ends = np.searchsorted(self.effects, 2 * bound - self.effects, side)
+        return np.maximum(ends, np.arange(len(ends)))
+
+    def average(self, place: int) -> float:
+        """The one at a place, from 0: of many by halving where it lies, until few are left."""
+        count = len(self.effects)
+        if count <= MOST_COUNTED:
+            return float(self._all[place])
+        low, high = np.nextafter(self.effects[0], -math.inf), self.effects[-1]
+        before, until = 0, self.number
+        while until - before > 4 * count:
+            middle = (low + high) / 2
+            if not low < middle < high:
+                return float(high) + 0.0
+            if (there := self.up_to(middle)) <= place:
+                low, before = middle, there
+            else:
+                high, until = middle, there
+        begin, left = self._ends(low), self._ends(high) - self._ends(low)
+        first = np.repeat(np.arange(count), left)
+        other = np.arange(until - before) + np.repeat(begin - (np.cumsum(left) - left), left)
+        between = (self.effects[first] + self.effects[other]) / 2
+        return float(np.partition(between, place - before)[place - before])
 
 
-# What is asked of one comparison follows each other, and sorts most of the time: one that is held
-# against two references has two rows, of a thousand blocks each half a million averages.
-@lru_cache(maxsize=2)
-def _walsh_averages(effects: tuple[float, ...]) -> np.ndarray:
-    values = np.asarray(effects, dtype=float)
-    count = len(values)
-    averages, end = np.empty(count * (count + 1) // 2), 0
-    for first, value in enumerate(values):
-        begin, end = end, end + count - first
-        np.add(values[first:], value, out=averages[begin:end])
-    averages /= 2
-    averages.sort()
-    return averages
+@lru_cache(maxsize=16)
+def _halves(count: int) -> np.ndarray:
+    return np.tri(count, dtype=bool)
 
 
-def _averages_left_out(count: int, tail: float) -> int:
+def _left_out(count: int, tail: float) -> int:
     """How many averages lie outside of the interval at each end: as sums of ranks in that tail."""
-    return int(np.searchsorted(_rank_law(count), tail, side="right"))
+    sums = range(count * (count + 1) // 2 + 1)
+    return bisect_right(sums, tail, key=lambda against: _p_of_ranks(count, against))
+
+
+def _p_of_ranks(count: int, most: int) -> float:
+    """The probability of a sum of positive ranks up to a number, if no sign is likelier.
+
+    The time of counting them grows as the cube of the count, and the normal law that they come to
+    moves 13 averages of 500,500 at 1000 effects.
+    """
+    if count <= MOST_COUNTED:
+        return float(_rank_law(count)[most])
+    mean, variance = count * (count + 1) / 4, count * (count + 1) * (2 * count + 1) / 24
+    return float(special.ndtr((most + 0.5 - mean) / math.sqrt(variance)))
 
 
 @lru_cache
 def _rank_law(count: int) -> np.ndarray:
-    """The probability of a sum of positive ranks up to each number, if no sign is likelier.
-
-    Each rank in turn is added with probability one half. The time of that grows as the cube of
-    the count, and the normal law that they come to moves 13 averages of 500,500 at 1000 effects.
-    """
-    if count > MOST_COUNTED:
-        sums = np.arange(count * (count + 1) // 2 + 1)
-        mean, variance = count * (count + 1) / 4, count * (count + 1) * (2 * count + 1) / 24
-        return np.asarray(special.ndtr((sums + 0.5 - mean) / math.sqrt(variance)))
+    """The same of all sums: each rank in turn is added with probability one half."""
     law = np.zeros(count * (count + 1) // 2 + 1)
     law[0] = 1.0
     for rank in range(1, count + 1):

@@ -150,8 +150,9 @@ def refuse_another(schema: TableSchema, found: pa.Schema, path: Path | str) -> N
         )
 
 
-# As much as is written at once. Archived tables have fewer rows, and so a single part.
-MOST_ROWS, MOST_BYTES = 100_000, 64 * 2**20
+# As much as is written at once. Archived tables have fewer rows, and so a single part. Of what was
+# gathered less, as a part is read whole.
+MOST_ROWS, MOST_BYTES, MOST_GATHERED = 100_000, 64 * 2**20, 8 * 2**20
 # As many are read at once: one may hold what thousands of ranks wrote.
 ROWS_AT_ONCE = 32
 
@@ -173,7 +174,7 @@ class Writer:
         self._rows += rows.num_rows
         self._bytes += rows.nbytes
         if self._rows >= MOST_ROWS or self._bytes >= MOST_BYTES:
-            self._write()
+            self.end_part()
 
     def __enter__(self) -> "Writer":
         return self
@@ -184,12 +185,15 @@ class Writer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # A file without any part would lack the pages of a table without rows.
-        if kind is None and (self._waiting or not self._begun):
-            self._write()
+        if kind is None:
+            self.end_part()
         self._file.close()
 
-    def _write(self) -> None:
+    def end_part(self) -> None:
+        """Write what was kept."""
+        # A file without any part would lack the pages of a table without rows.
+        if self._begun and not self._waiting:
+            return
         whole = pa.concat_tables([self._schema.empty_table(), *self._waiting])
         self._file.write_table(whole.combine_chunks())
         self._waiting, self._begun = [], True
@@ -203,8 +207,9 @@ def write_rows(table: TableSchema, rows: Iterable[Mapping[str, Any]], path: Path
         for row in rows:
             waiting.append(row)
             size += sum(len(value) for value in row.values() if isinstance(value, (str, bytes)))
-            if size >= MOST_BYTES or len(waiting) >= MOST_ROWS:
+            if size >= MOST_GATHERED or len(waiting) >= MOST_ROWS:
                 file.add(to_table(table, waiting))
+                file.end_part()
                 waiting, size = [], 0
         file.add(to_table(table, waiting))
 
