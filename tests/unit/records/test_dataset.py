@@ -1,6 +1,7 @@
 """A dataset's own documents: where it came from, and the list of its files."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,36 @@ def test_a_changed_margin_or_pair_of_a_plan_that_is_registered_is_found(tmp_path
         path.write_text(json.dumps(content | changed))
         with pytest.raises(UserError, match="none of those that were registered"):
             registration.refuse_another_plan(path, registered)
+
+
+SMALL = ARCHIVE / "slurm-2026-11-21"
+
+
+def test_an_archive_names_neither_clone_nor_node_and_says_the_same(tmp_path: Path) -> None:
+    live = shutil.copytree(SMALL, tmp_path / "live")
+    named = {"{clone}": "/home/somebody/parity"} | {f"node{n}": f"login-{n}" for n in range(1, 5)}
+
+    def as_measured(value: str | bytes) -> str | bytes:
+        for left, name in named.items():
+            if isinstance(value, bytes):
+                value = value.replace(left.encode(), name.encode())
+            else:
+                value = value.replace(left, name)
+        return value
+
+    for table, columns in ((schema.RAW, dataset.TEXTS), (schema.BLOCKS, ("record",))):
+        path = f"records/{table.name}.parquet"
+        rows = schema.read_rows(table, SMALL / path)
+        made = [row | {key: as_measured(row[key]) for key in columns} for row in rows]
+        schema.write_rows(table, made, live / path)
+    dataset.parse_dataset(live, live / "records")
+    assert b"login-1" in (live / "records/runs.parquet").read_bytes()
+    archive = dataset.archive_dataset(live, tmp_path, "slurm")
+    assert read_sums(archive) | {PROVENANCE: ""} == read_sums(SMALL) | {PROVENANCE: ""}
+
+
+def test_outputs_that_a_name_of_the_machine_is_read_from_are_not_archived(tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "numbered", lambda _: {"SingleDGEMM_Gflops": "node1"})
+    with pytest.raises(UserError, match=r"without .*SingleDGEMM_Gflops.* other numbers"):
+        dataset.archive_dataset(SMALL, tmp_path, "slurm")
+    assert not list(tmp_path.glob("slurm*"))

@@ -18,6 +18,7 @@ from parity.benchmarks.description import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import package_version
 from parity.benchmarks.reading import Refused, finite, positive, with_a_point
+from parity.core import private
 from parity.core.commands import Availability
 from parity.core.documents import Document, canonical
 from parity.core.errors import UserError
@@ -255,7 +256,9 @@ def said(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a case as people read them: a program by its words, as they are run."""
     if COMMAND not in parameters:
         return dict(parameters)
-    known = {**{place: f"{{{place}}}" for place in PLACES}, **parameters}
+    # In an archive a word may begin with a place of the machine that it came from.
+    places = (*(f"{{{place}}}" for place in PLACES), *private.PLACES)
+    known = {**{place[1:-1]: place for place in places}, **parameters}
     words = [filled_in(word, known) for word in parameters[COMMAND]["program"]]
     return {**parameters, COMMAND: " ".join(words)}
 

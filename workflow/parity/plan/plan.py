@@ -19,6 +19,7 @@ from parity.benchmarks.own_program import in_arm
 from parity.core import documents
 from parity.core.documents import Content, Document, Format, in_parts, unchanged, write_document
 from parity.core.errors import UserError
+from parity.core.private import Private
 from parity.core.spack_paths import DISTRIBUTION
 from parity.runtimes import every_arm
 from parity.runtimes.model import PACKED
@@ -264,8 +265,11 @@ def read_plan(path: Path) -> Plan:
 
 
 def plan_digest(path: Path) -> str:
-    """SHA-256 of a plan as its file has it, never of an upgraded one: what is registered."""
-    return documents.digest_of_json(documents.read_text(path))
+    """SHA-256 of a plan as its file has it, never of an upgraded one: what is registered.
+
+    In an archive it has no path of the machine any more, so it is told without.
+    """
+    return documents.digest_of_json(Private().left_out(documents.read_text(path)))
 
 
 def _with(**absent: Any) -> Callable[[Content], Content]:

@@ -6,6 +6,7 @@ What blocks left on disk is gathered verbatim, into two tables; all others follo
 import hashlib
 import json
 import logging
+import platform
 import re
 import shutil
 import tempfile
@@ -21,6 +22,7 @@ from msgspec.structs import replace
 from parity.core import documents
 from parity.core.errors import UserError, shown
 from parity.core.files import as_text, files_below
+from parity.core.private import Private, numbered
 from parity.measure.documents import (
     BATCH,
     BLOCK,
@@ -207,10 +209,10 @@ def differing_tables(dataset: Path) -> list[str]:
 
 
 def archive_dataset(live: Path, root: Path, system: str) -> Path:
-    """Copy a live dataset into the archive, whole or not at all, with its checksums.
+    """Keep a live dataset in the archive, whole or not at all, with its checksums.
 
-    Raises UserError: there is an archive of this campaign and day; it is never overwritten. Returns
-    the archived dataset.
+    Raises UserError: there is an archive of this campaign and day; it is never overwritten. Or the
+    outputs cannot be read without the names of this machine. Returns the archived dataset.
 
     Args:
         live: the dataset.
@@ -230,15 +232,61 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         raise UserError(problem, where=str(archive), action=action)
     temporary = root / f".{archive.name}.part"
     shutil.rmtree(temporary, ignore_errors=True)
-    (temporary / "records").mkdir(parents=True)
-    names = files_of(live)
-    for name in names:
-        if name != PROVENANCE:
-            shutil.copyfile(live / name, temporary / name)
+    write_impersonal(live, temporary)
     documents.write_document(temporary / PROVENANCE, origin)
-    write_sums(temporary, {name: _sha256(temporary / name) for name in names})
+    write_sums(temporary, {name: _sha256(temporary / name) for name in files_of(temporary)})
     temporary.rename(archive)
     return archive
+
+
+# What of a row is a text that programs, nodes or the runner wrote.
+TEXTS = ("record", "stdout", "stderr", "files", "samples")
+
+
+def write_impersonal(dataset: Path, destination: Path) -> None:
+    """Copy what was planned and measured into a new folder, with nothing of the machine in it.
+
+    What stands for paths, the user and nodes `core.private` says. Tables are parsed anew from what
+    is left. Raises UserError: as `parse_dataset`; or the numbers are others than before.
+    """
+    (destination / "records").mkdir(parents=True)
+    paths, here = Private(), platform.node()
+    nodes = {name: "{host}" for name in (here, here.partition(".")[0])} | numbered(_nodes(dataset))
+    names = Private(nodes)
+    for name in files_of(dataset):
+        if name != PROVENANCE and not name.endswith(".parquet"):
+            text = documents.read_text(dataset / name)
+            (destination / name).write_text(paths.left_out(text), encoding="utf-8")
+    for table in (schema.RAW, schema.BLOCKS):
+        path = f"records/{table.name}.parquet"
+        rows = (_impersonal(row, names) for row in schema.read_rows(table, dataset / path))
+        schema.write_rows(table, rows, destination / path)
+    parse_dataset(destination, destination / "records")
+    numbers = "records/metrics.parquet"
+    if _sha256(destination / numbers) != _sha256(dataset / numbers):
+        problem = f"without {', '.join(names.known)} its outputs say other numbers"
+        action = "one of these is a word that a program prints: measure as another user, or on a"
+        action += " node of another name"
+        raise UserError(problem, where=str(dataset), action=action)
+
+
+def _impersonal(row: Row, names: Private) -> Row:
+    def left_out(value: Any) -> Any:
+        if isinstance(value, bytes):
+            text = value.decode("utf-8", "surrogateescape")
+            return names.left_out(text).encode("utf-8", "surrogateescape")
+        return names.left_out(value)
+
+    return row | {key: left_out(row[key]) for key in TEXTS if key in row}
+
+
+def _nodes(dataset: Path) -> Iterator[tuple[str, str]]:
+    """Names of the nodes of a dataset; what was imported was measured on none that is known."""
+    for block in block_records(dataset):
+        for session in block.sessions:
+            for node in (session.start, *session.start.other_nodes):
+                if own := node.facts.get("hostname"):
+                    yield node.node_name, own
 
 
 def archived(root: Path) -> dict[str, tuple[str, str]]:
