@@ -43,6 +43,7 @@ def test_drawing_twice_gives_the_same_bytes_and_reading_again_the_same_records(d
     assert made == _made(second)
     for words in ("seed 20191118", "Ledger", "A/A pair: native-b against native-a"):
         assert words in said
+    assert f"of {len(ARCHIVES)} datasets; this is {ARCHIVE.name}" in said
     assert "the same bytes" in succeeded(second, "reparse", within=OFFLINE)
 
 
@@ -70,9 +71,23 @@ def test_the_answer_of_any_archive_is_printed_first_and_last(drawn) -> None:
     answer, *_, last, where = call.stdout.strip().split("\n\n")
     summary = (drawn[0] / f"results/archive/{other}/summary.txt").read_text()
     assert answer == last == summary.split("\n\n")[0]
-    assert where.endswith(f"of {len(ARCHIVES)} datasets; this is {other}")
+    assert where == f"results/archive/{other}/figures"
     # Nothing but where it comes from stands before it.
     assert len(call.stderr.splitlines()) <= 3, call.stderr
+
+
+def test_figures_of_one_archive_draw_no_other_one_and_work_where_a_path_has_a_space(
+    new_clone,
+) -> None:
+    folder = new_clone()
+    folder = folder.rename(folder.with_name("a clone of mine"))
+    guests, words = "epyc2-guests-2026-11-22", ("--config", "archive=epyc2-guests-2026-11-22")
+    call = called(folder, "figures", *words, within=OFFLINE)
+    assert call.status == 0 and call.stdout.strip().endswith(f"{guests}/figures"), call.said
+    drawn = [path.parent.name for path in folder.glob("results/archive/*/summary.txt")]
+    assert drawn == [guests]
+    dashboard = succeeded(folder, "-n", "dashboard", *words)
+    assert all(f"results/archive/{name}/" in dashboard for name in ARCHIVES)
 
 
 @pytest.mark.parametrize("name", ["records/raw.parquet", "plan.json"])

@@ -103,7 +103,7 @@ rule draw:
 
 
 rule figures:
-    """Draw all archived datasets (or the live one, if `data` says so), and print the plan, the ledger and the A/A ratios of the configured one."""
+    """Draw all archived datasets (one that is named by `--config archive=`; the live one, if `data` says so), and print the plan, the ledger and the A/A ratios of the configured one."""
     input:
         not_drawn=expand("{data}/not-drawn.txt", data=DRAWN),
         summaries=expand("{data}/summary.txt", data=DRAWN),

@@ -47,8 +47,9 @@ try:
     )
     ARCHIVED_PLANS = sorted(map(str, Path("results/archive").glob("*/plan.json")))
     # The default one need not be here: a folder of one's own has other archives, or none.
+    NAMED_ARCHIVE = workflow.config_settings.config.get("archive")
     refuse_unknown(
-        {config["archive"]} & {workflow.config_settings.config.get("archive")},
+        {config["archive"]} & {NAMED_ARCHIVE},
         [Path(plan).parent.name for plan in ARCHIVED_PLANS],
         "--config archive=…, a folder of results/archive",
         "archive",
@@ -84,9 +85,11 @@ KEPT = NATIVE + expand(
 )
 # The dataset of `claims`, `dashboard` and `paper`; `all` is always about the live one.
 CHOSEN = LIVE if config["data"] == "live" else ARCHIVE
-# `figures` draws all that is archived, or what was measured here.
+# What the dashboard shows: all that is archived, or what was measured here. `figures` draws it,
+# too, or the one archive that its call names.
 ARCHIVED = {ARCHIVE, *map(os.path.dirname, ARCHIVED_PLANS)}
-DRAWN = [LIVE] if CHOSEN == LIVE else sorted(ARCHIVED)
+SHOWN_TOGETHER = [LIVE] if CHOSEN == LIVE else sorted(ARCHIVED)
+DRAWN = [CHOSEN] if NAMED_ARCHIVE else SHOWN_TOGETHER
 
 # Claims of a user or a site, and our findings, by the name of their file.
 OWN_FILES = [*config.get("claims", []), "config/findings.yaml"]

@@ -6,9 +6,13 @@ rule dashboard:
     input:
         verdicts=of_leading_datasets("claims/verdicts.parquet"),
         evidence=of_leading_datasets("claims/evidence.parquet"),
-        plans=expand("{data}/plan.json", data=DRAWN),
-        records=expand("{data}/records/{table}.parquet", data=DRAWN, table=RECORDS),
-        analysis=expand("{data}/analysis/{table}.parquet", data=DRAWN, table=ANALYSED),
+        plans=expand("{data}/plan.json", data=SHOWN_TOGETHER),
+        records=expand(
+            "{data}/records/{table}.parquet", data=SHOWN_TOGETHER, table=RECORDS
+        ),
+        analysis=expand(
+            "{data}/analysis/{table}.parquet", data=SHOWN_TOGETHER, table=ANALYSED
+        ),
         claims=configured("config/claims.yaml"),
         published=configured("config/published/claims.csv"),
     output:
