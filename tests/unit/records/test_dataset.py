@@ -1,6 +1,7 @@
 """A dataset's own documents: where it came from, and the list of its files."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from plans import block_record_of
 
 from parity.claims import registration
+from parity.command_line.records import archive
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.records import dataset, schema
@@ -147,3 +149,18 @@ def test_outputs_that_a_name_of_the_machine_is_read_from_are_not_archived(tmp_pa
     with pytest.raises(UserError, match=r"without .*SingleDGEMM_Gflops.* other numbers"):
         dataset.archive_dataset(SMALL, tmp_path, "slurm")
     assert not list(tmp_path.glob("slurm*"))
+
+
+def test_an_archive_is_not_called_as_those_of_another_machine(tmp_path: Path, monkeypatch, capsys):
+    root = tmp_path / "results/archive"
+    shutil.copytree(ARCHIVE / "machine-libaio-2026-11-21", root / "machine-libaio-2026-11-21")
+    monkeypatch.chdir(tmp_path)
+    systems = []
+    for name in ("slurm-2026-11-21", "epyc2-guests-2026-11-22", "epyc2-isolation-2026-11-22"):
+        before = {*root.iterdir()}
+        archive(ARCHIVE / name / "plan.json", "machine")
+        (kept,) = {*root.iterdir()} - before
+        systems.append(archived(root)[kept.name][0])
+    same, other, again = systems
+    assert same == "machine" and other == again and re.fullmatch("machine-[0-9a-f]{4}", other)
+    assert capsys.readouterr().out.count(f"so this one is called {other}") == 2

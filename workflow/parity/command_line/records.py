@@ -46,8 +46,14 @@ def reparse(raw: Path, registered: Path) -> None:
 
 def archive(plan: Path, system: str) -> None:
     """Keep the campaign that was measured here."""
-    kept = dataset.archive_dataset(plan.parent, Path("results/archive"), system)
+    root = Path("results/archive")
+    kept = dataset.archive_dataset(plan.parent, root, system)
     write_crate(kept)
+    if (called := dataset.archived(root)[kept.name][0]) != system:
+        print(
+            f"archives of other hardware are called {system}, so this one is called {called}: name"
+        )
+        print("the system in its own file in config/systems/ before you measure again")
     print(f"archived as {kept}; name it in config/config.yaml: archive")
 
 

@@ -29,6 +29,7 @@ from parity.measure.documents import (
     BLOCK_FOLDERS,
     RECORD,
     BlockRecord,
+    NodeState,
     ProgramIdentity,
     refuse_another_system,
 )
@@ -219,10 +220,16 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         root: the folder of all archived datasets.
         system: name of the system; the archive is called
             `<system>-<study>-<day of its last block>`, or by its campaign if another campaign of
-            the study has that name.
+            the study has that name. A name that archives of other hardware have gets a number, as
+            what is called the same is judged together.
     """
     origin = provenance(live)
     plan, day = read_plan(live / PLAN), origin.ended[:10]
+    known = [root / name for name, (of, _) in archived(root).items() if of == system]
+    here = _hardware(live)
+    if known and not any(here & _hardware(other) for other in known):
+        number = hashlib.sha256(documents.canonical(sorted(here)).encode()).hexdigest()[:4]
+        system = f"{system}-{number}"
     archive = root / f"{system}-{plan.study}-{day}"
     if archive.exists() and read_plan(archive / PLAN).campaign != plan.campaign:
         archive = root / f"{system}-{plan.campaign}-{day}"
@@ -239,6 +246,17 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
     return archive
 
 
+def _hardware(dataset: Path) -> set[tuple[str, str, str]]:
+    """Processor, number of CPUs and memory of each node that a dataset was measured on."""
+    found = set()
+    for facts in (node.facts for node in _nodes(dataset)):
+        kilobytes = facts.get("memory_total", "").partition(" ")[0]
+        # A kernel keeps some of it, another one a bit more.
+        gigabytes = str(round(int(kilobytes) / 2**20)) if kilobytes.isdecimal() else ""
+        found.add((facts.get("cpu_model", ""), facts.get("cpus_online", ""), gigabytes))
+    return found
+
+
 # What of a row is a text that programs, nodes or the runner wrote.
 TEXTS = ("record", "stdout", "stderr", "files", "samples")
 
@@ -251,7 +269,11 @@ def write_impersonal(dataset: Path, destination: Path) -> None:
     """
     (destination / "records").mkdir(parents=True)
     paths, here = Private(), platform.node()
-    nodes = {name: "{host}" for name in (here, here.partition(".")[0])} | numbered(_nodes(dataset))
+    # What was imported was measured on no node that is known.
+    called = {
+        (node.node_name, own) for node in _nodes(dataset) if (own := node.facts.get("hostname"))
+    }
+    nodes = {name: "{host}" for name in (here, here.partition(".")[0])} | numbered(called)
     names = Private(nodes)
     for name in files_of(dataset):
         if name != PROVENANCE and not name.endswith(".parquet"):
@@ -280,13 +302,11 @@ def _impersonal(row: Row, names: Private) -> Row:
     return row | {key: left_out(row[key]) for key in TEXTS if key in row}
 
 
-def _nodes(dataset: Path) -> Iterator[tuple[str, str]]:
-    """Names of the nodes of a dataset; what was imported was measured on none that is known."""
+def _nodes(dataset: Path) -> Iterator[NodeState]:
+    """What each node of a dataset said before each session of a block."""
     for block in block_records(dataset):
         for session in block.sessions:
-            for node in (session.start, *session.start.other_nodes):
-                if own := node.facts.get("hostname"):
-                    yield node.node_name, own
+            yield from (session.start, *session.start.other_nodes)
 
 
 def archived(root: Path) -> dict[str, tuple[str, str]]:
