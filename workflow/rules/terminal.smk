@@ -13,12 +13,20 @@ from parity.measure.documents import BLOCK_FOLDERS
 from parity.preview.progress import REPORT
 from parity.preview.snakemake_log import BlockLog, Shown
 
+
+def does(name):
+    """What a rule says of itself."""
+    return workflow.get_rule(name).docstring
+
+
 # Jobs read the rules, too; a dry run and `--verbose` tell everything.
 if workflow.is_main_process:
     is_dry = workflow.output_settings.dryrun
     files = [each for each in logger.handlers if isinstance(each, FileHandler)]
     logs = ", ".join(os.path.relpath(each.baseFilename) for each in files)
-    shown = Shown(logger.log, not (is_dry or workflow.output_settings.verbose), logs)
+    shown = Shown(
+        logger.log, not (is_dry or workflow.output_settings.verbose), logs, does
+    )
     # Those of Snakemake's own: ours, which are added after them, follow every event.
     for handler in [each for each in logger.handlers if each not in files]:
         handler.addFilter(shown.keeps)

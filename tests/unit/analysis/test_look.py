@@ -8,6 +8,7 @@ from planted_truth.logs import Planted, plant
 from planted_truth.study import CONTAINERS, DOUBLE, PROCESSOR, REFERENCE, Campaign, Noise
 from planted_truth.trials import collect
 
+from parity.analysis.analysis import analysed
 from parity.analysis.looks import look_at
 from parity.core.errors import UserError
 from parity.plan.looks import DECIDED, HOPELESS, Look, Stop
@@ -32,7 +33,7 @@ def _collected(folder: Path, planted: Planted) -> Path:
 
 
 def _look(folder: Path, planted: Planted, before: tuple[Stop, ...] = ()) -> Look:
-    return look_at(_collected(folder, planted), 1, before, [])
+    return look_at(analysed(_collected(folder, planted)), 1, before)
 
 
 def test_what_is_decided_by_a_look_stops_with_the_natives(tmp_path: Path) -> None:
@@ -60,11 +61,11 @@ def test_runs_that_are_excluded_decide_nothing(tmp_path: Path) -> None:
     said = {"run": f"{case}.{EQUAL}", "reason": "made up", "who": "nobody", "date": "2026-01-01"}
     name = f"live/{planted.plan.campaign}"
     excluded = [{"dataset": name, "block": each.name, **said} for each in planted.folders]
-    found = look_at(dataset, 1, (), excluded)
+    found = look_at(analysed(dataset, excluded), 1, ())
     assert (case, EQUAL) not in found.by_run
     assert found.by_run[case, COSTLY].reason == DECIDED
 
 
 def test_a_dataset_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read"):
-        look_at(tmp_path / "live" / "nothing", 1, (), [])
+        analysed(tmp_path / "live" / "nothing")

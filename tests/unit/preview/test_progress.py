@@ -77,6 +77,25 @@ def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) 
     assert resumed.started == killed.started
 
 
+def test_waiting_for_an_idle_node_is_none_of_the_minutes(plan, tmp_path, capsys) -> None:
+    block, timed = plan.blocks[0], replace(plan, minutes=1.0)
+    folders = [tmp_path / each.name for each in plan.blocks]
+    folders[0].mkdir()
+    progress.begin(block, folders[0])
+    began = (datetime.now(UTC) - timedelta(seconds=50)).isoformat()
+    PROGRESS.write_in(folders[0], replace(PROGRESS.read_in(folders[0]), session_started=began))
+    progress.leave_out(40.0, folders[0])
+    progress.count(block.runs[0].name, "", True, folders[0])
+    spent = progress.lasted(timed, folders)
+    assert 10 <= spent.measured == spent.one_more < 40 and spent.waited == 40
+    told = progress.Told(timed, folders)
+    for is_last in (False, False, True):
+        told.after(block.name, is_last)
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[0] for line in said] == [f"block {block.number}", said[1]]
+    assert "of its" not in said[0] and said[1].endswith("an idle node, and none of the minutes")
+
+
 def test_a_block_without_the_file_is_counted_from_its_records(plan, tmp_path) -> None:
     block = plan.blocks[0]
     first, second, *_ = [entry.name for entry in block.runs]
@@ -99,6 +118,13 @@ def test_nothing_is_estimated_before_a_block_of_each_node_count_is_done() -> Non
     assert rest(done_on_one).endswith("not known before a block on 4 nodes is done")
     assert rest([waiting]).endswith("not known before a block is done")
     assert rest([_block("b1", 60, 0)]) == "all blocks are done"
+
+
+def test_a_limit_of_time_ends_it_before_the_planned_blocks_do() -> None:
+    blocks = [_block("b1", 60, 0), *(_block(f"w{number}", 0, None) for number in range(90))]
+    assert rest(blocks, minutes=9) == "about 8 min left of its 9 min"
+    assert one_line(blocks, minutes=9).startswith("1/91 blocks at most done; ")
+    assert rest(blocks[:3], minutes=9) == "about 2 min left of its 9 min"
 
 
 def test_blocks_one_after_the_other_take_the_sum() -> None:

@@ -40,7 +40,7 @@ def test_what_a_look_stops_leaves_its_time_to_the_others(plan) -> None:
     said = promise_lines(plan, asked, seconds)
     whole = " ".join(line.strip() for line in said[:-1])
     assert whole.endswith(
-        f"% for sysbench in {wanted} blocks and any margin for memory, which does not scatter"
+        f"% in sysbench ({wanted} blocks) and to any margin in memory, which does not scatter"
     )
     assert said[-1] == "  by the scatter in archive/quiet"
     assert max(map(len, said)) <= LETTERS
@@ -58,7 +58,7 @@ def test_what_cannot_be_decided_has_what_the_others_leave(plan) -> None:
 
 def test_too_short_a_time_proves_nothing_and_says_so(plan) -> None:
     said = promise_lines(plan, [_need("sysbench", 0.004)], {"sysbench": 200.0})
-    assert said[0] == "10 min here can prove nothing"
+    assert said[0] == "10 min here bound no cost"
     assert said[1].startswith("  ±1 % for sysbench needs ")
 
 

@@ -2,6 +2,7 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -11,10 +12,11 @@ from parity.preview.snakemake_log import OF_JOBS, Shown
 
 
 def _shown(said: list[str], quiet: bool) -> Shown:
-    return Shown(lambda _, text: said.append(text), quiet, "x.log")
+    does = {"convert_image": "Convert it (x), and more; at once.", "look": None}.get
+    return Shown(lambda _, text: said.append(text), quiet, "x.log", does)
 
 
-def _said(text: str, event: LogEvent | None = None, **more: int) -> logging.LogRecord:
+def _said(text: str, event: LogEvent | None = None, **more: Any) -> logging.LogRecord:
     record = logging.LogRecord("x", logging.INFO, "", 0, text, (), None)
     record.__dict__.update(more, **({"event": event} if event else {}))
     return record
@@ -126,9 +128,19 @@ def test_only_news_of_jobs_is_dropped(text: str, event: LogEvent | None, needed:
     assert _shown([], True).keeps(_said("Execute: the disk is full", levelno=logging.WARNING))
 
 
-@pytest.mark.parametrize(
-    ("total", "steps"), [(3, ()), (5, (1, 2, 3, 4)), (100, tuple(range(10, 100, 10)))]
-)
+def test_a_step_is_said_by_its_name_once_for_each_format() -> None:
+    shown, jobs = list[str](), ["convert_image:sif", "convert_image:oci", "look:", "look:"]
+    handler = _shown(shown, True)
+    for rule, form in (job.split(":") for job in [*jobs, "convert_image:sif"]):
+        wildcards = {"format": form} if form else {}
+        facts = {"rule_name": rule, "wildcards": wildcards, "output": ["a"]}
+        handler.handle(_said("", LogEvent.JOB_INFO, **facts))
+    # What prints alone is no step that anybody waits for.
+    handler.handle(_said("", LogEvent.JOB_INFO, rule_name="all", wildcards={}, output=[]))
+    assert shown == ["Convert it: sif; see x.log", "Convert it: oci", "look"]
+
+
+@pytest.mark.parametrize(("total", "steps"), [(40, ()), (100, tuple(range(10, 100, 10)))])
 def test_ten_times_at_most_it_says_how_far_it_is(total: int, steps: tuple[int, ...]) -> None:
     shown = list[str]()
     handler = _shown(shown, True)

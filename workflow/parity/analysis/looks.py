@@ -6,13 +6,9 @@ goes on until it is over: for its bound, which every further block makes smaller
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
 
-from parity.analysis import conclusions, evidence
+from parity.analysis.analysis import Analysed
 from parity.analysis.conclusions import Conclusion
-from parity.analysis.contrast import Engine
-from parity.analysis.dataset import excluded_runs, load
 from parity.analysis.decision import CLAIMS
 from parity.plan.looks import DECIDED, REPORTED, Look, Stop
 from parity.plan.plan import Plan
@@ -55,24 +51,16 @@ def _why(compared: Sequence[Conclusion]) -> tuple[str, str] | None:
     return DECIDED, "; ".join(said)
 
 
-def look_at(
-    folder: Path, number: int, before: Sequence[Stop], excluded: Sequence[dict[str, Any]]
-) -> Look:
+def look_at(found: Analysed, number: int, before: Sequence[Stop]) -> Look:
     """What the blocks so far decide, in addition to what is stopped.
 
-    Raises UserError: the dataset cannot be read.
-
     Args:
-        folder: their dataset.
+        found: those blocks, analysed.
         number: of the look, from 1.
         before: what is stopped.
-        excluded: entries of config/exclusions.yaml.
     """
-    seen = load(folder, whole=False)
-    left_out = excluded_runs(excluded, seen)
-    numbers = evidence.numbers(evidence.counted_values(seen.metrics, left_out))
-    compared = [conclusion for conclusion, _ in conclusions.comparisons(Engine(seen, numbers))]
+    seen = found.dataset
     return Look(
         campaign=seen.plan.campaign, number=number, blocks=seen.plan.looks[number - 1],
-        seen=len(seen.gathered), stops=stops(seen.plan, compared, before),
+        seen=len(seen.gathered), stops=stops(seen.plan, found.compared.values(), before),
     )  # fmt: skip

@@ -19,22 +19,26 @@ from parity.records.events import write_events
 def look(
     number: int, plan: Path, images: Path, exclusions: Path, system: str, before: Path | None
 ) -> None:
-    """Find what is decided by the blocks so far, and so not measured any more."""
+    """Find what is decided by the blocks so far, and so not measured any more; print the bounds."""
+    from parity.report import answer
+
     planned, live = read_plan(plan), plan.parent
     seen = [name for name, batch in batches_of(planned).items() if batch.stage < number]
     folders = measured_blocks(live / f"batches/{name}.json" for name in seen)
     last = read_look(before) if before else None
-    if last and last.seen == len(folders):
-        # The time is over: there is nothing new to look at.
+    if last and (last.seen == len(folders) or not last.going(planned)):
+        # The time is over, or nothing went on: there is nothing new to look at.
         found = replace(last, number=number, blocks=planned.looks[number - 1])
     else:
         with tempfile.TemporaryDirectory() as temporary:
             # Named as the whole dataset will be, because exclusions name it.
             so_far = Path(temporary) / "live" / planned.campaign
             collect(plan, folders, images, system, so_far)
-            excluded = load_exclusions(exclusions)
-            found = look_at(so_far, number, last.stops if last else [], excluded)
-        print("\n".join(folded(found.said(planned), "")))
+            analysed = analysis.analysed(so_far, load_exclusions(exclusions))
+        found = look_at(analysed, number, last.stops if last else [])
+        bounds = answer.in_short((planned, analysed.analysis.comparisons))
+        blocks = f"{found.seen} blocks: {'; '.join([*bounds, found.said(planned)])}"
+        print("\n".join(folded(blocks, "")))
     write_look(live / f"looks/{number}.json", found)
 
 

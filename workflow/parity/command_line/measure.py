@@ -160,7 +160,8 @@ def _so_far(folder: Path, live: Path) -> str:
         dataset = Path(temporary) / live.name
         collect(live / PLAN, blocks, images, system, dataset)
         found = analysed(dataset).analysis.comparisons
-    return answer.said([(read_plan(live / PLAN), found)])
+    so_far = read_plan(live / PLAN), found
+    return "\n".join([answer.said([so_far]), *answer.in_short(so_far)])
 
 
 def _snakemake(folder: Path, targets: Sequence[str]) -> None:

@@ -43,13 +43,16 @@ def figures(summary: Path, drawn: list[Path]) -> None:
 
 
 def publish(summary: Path, pdf: Path) -> None:
-    """Put a dataset's paper where people look for it, and say what it says."""
+    """Put a dataset's paper where people look for it, and say what it says, the bounds last."""
+    from parity.report import answer
+
     dataset = summary.parent
     refuse_broken(dataset)
     Path("paper").mkdir(exist_ok=True)
     shutil.copyfile(pdf, "paper/paper.pdf")
     print(summary.read_text(encoding="utf-8"))
     print(f"paper/paper.pdf is the paper of {dataset}")
+    print("\n".join(answer.in_short(answer.read(dataset))))
 
 
 def compare(

@@ -186,7 +186,7 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
         gates.steal_gate(attempt.steal, order.session.system.max_steal_fraction),
         gates.left_gate(attempt.left), *attempt.beside,
     )  # fmt: skip
-    reason, detail = _reason(attempt, judged)
+    reason, detail = _reason(attempt, judged, stderr)
     if attempt.error or (reason == "exit-status" and not evidence):
         # Nothing of the program ran, and its arm says why.
         said = refusal(attempt.error or stderr) if order.arm.limit != NO_LIMIT else ""
@@ -218,7 +218,7 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
     )  # fmt: skip
 
 
-def _reason(attempt: Attempt, judged: Sequence[Gate]) -> tuple[str, str]:
+def _reason(attempt: Attempt, judged: Sequence[Gate], stderr: str) -> tuple[str, str]:
     if attempt.error:
         return "not-started", attempt.error
     # A program whose server ended fails by it.
@@ -231,7 +231,9 @@ def _reason(attempt: Attempt, judged: Sequence[Gate]) -> tuple[str, str]:
     if last.exit_code < 0:
         return "signal", f"ended by signal {-last.exit_code}"
     if last.exit_code > 0:
-        return "exit-status", f"exit status {last.exit_code}"
+        own = inner_command.without_evidence(stderr.encode()).decode().split("\n")
+        said = [f"exit status {last.exit_code}", *list(filter(None, map(str.strip, own)))[-1:]]
+        return "exit-status", ": ".join(said)[:LONGEST_DETAIL]
     return gates.first_failure(judged)
 
 
@@ -244,6 +246,8 @@ def companions() -> tuple[Companion, ...]:
     return tuple(extensions_with(parity.measure, "COMPANION"))
 
 
+# Of what a program said last.
+LONGEST_DETAIL = 200
 # How long a launcher may take to end its ranks on all nodes, and each node to clean up.
 GRACE_SECONDS = 5.0
 CLEANUP_SECONDS = 60.0

@@ -27,13 +27,15 @@ from parity.measure.session import (
     this_allocation,
 )
 from parity.measure.side_by_side import make_pair, make_ready, refusal
-from parity.plan.looks import Batch, Stop
+from parity.plan.looks import Batch, Stop, is_stopped
 from parity.plan.plan import EITHER, Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, SPREAD, UNBOUND, Arm, Launch
 from parity.software.images import ImageRecord
 
+# Reasons for which a run may fail in one block and not in the next.
+OF_OTHERS = ("gate-", progress.INTERRUPTED)
 # Of a campaign that was not looked at yet.
 NO_STOPS: Mapping[tuple[str, str], Stop] = MappingProxyType({})
 
@@ -90,6 +92,7 @@ def run_block(
                 if plan.is_paired and not checked:
                     make_ready(may_take_turns=plan.design == EITHER)
                 session = begin_session(plan, images, expected, system, allocation, folder, checked)
+                progress.leave_out(session.waited_seconds, folder)
                 tell_what_lacks(session, plan)
                 not_started |= BlockRun(plan, left, session, folder).make_all_runs()
                 end_session(session, folder)
@@ -258,11 +261,12 @@ def run_batch(
 ) -> documents.BatchRecord:  # fmt: skip
     """Run the blocks of a batch, each in its own folder below `blocks`.
 
-    Raises UserError: as of `run_block`; what is measured by then is kept. `images`, `expected`,
-    `system`, `stops`: as of `run_block`.
+    Raises UserError: as of `run_block`, and of `_refuse_vain`; what is measured by then is kept.
+    `images`, `expected`, `system`, `stops`: as of `run_block`.
     """
     names, session = [block.name for block in batch.blocks], None
     measured: list[str] = []
+    told = progress.Told(plan, [blocks / block.name for block in plan.blocks])
     try:
         for name in names:
             if not (folder := blocks / name).exists() and is_time_over(plan, blocks):
@@ -270,6 +274,9 @@ def run_batch(
             if not is_measured(plan, folder, images):
                 given = (plan, name, images, expected, system, folder)
                 session = run_block(*given, stops, checked=session)
+                if plan.block(name).number == 1:
+                    _refuse_vain(plan, folder)
+                told.after(name, is_last=name == names[-1])
             measured.append(name)
     finally:
         if plan.needs:
@@ -279,6 +286,35 @@ def run_batch(
     return documents.BatchRecord(
         measured=tuple(measured), out_of_time=tuple(names[len(measured) :])
     )
+
+
+def _refuse_vain(plan: Plan, folder: Path) -> None:
+    """Say of the first block which runs failed, and why.
+
+    Raises UserError: by that no arm could be compared with the reference, so that going on is vain.
+    """
+    record, good, lost = documents.BLOCK.read_in(folder), set(), list[str]()
+    for run in record.runs:
+        why = record.not_started.get(run.name)
+        attempts = progress.attempts_of(folder / "runs" / run.name)
+        if not why and progress.good_record(attempts):
+            good.add((run.case, run.arm))
+            continue
+        last = why or (attempts[-1] if attempts else None)
+        # Another block may be without what others do to the node.
+        if last is None or last.reason.startswith(OF_OTHERS) or is_stopped(last.reason):
+            good.add((run.case, run.arm))
+            continue
+        title = plan.benchmark_titles[plan.case(run.case).benchmark]
+        said = f"{last.reason}: {last.detail}" if last.detail else last.reason
+        lost.append(f"{title}, {plan.arm_titles[run.arm]}: {said}")
+    for line in lost:
+        print(f"not measured: {line}", flush=True)
+    arms = {(case, arm) for case, arm in good if (case, plan.reference) in good}
+    if lost and not plan.is_paired and all(arm in plan.aa_pair for _, arm in arms):
+        problem = "\n".join(["nothing of this study can be compared", *lost])
+        action = f"mend that, and {places.GO_ON}"
+        raise UserError(problem, where=f"study {plan.study}, after its first block", action=action)
 
 
 def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> bool:
@@ -296,4 +332,5 @@ def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> 
 def is_time_over(plan: Plan, blocks: Path) -> bool:
     """Whether one more block would end after the plan's time."""
     folders = [blocks / block.name for block in plan.blocks]
-    return plan.minutes is not None and sum(progress.lasted(plan, folders)) > 60 * plan.minutes
+    lasted = progress.lasted(plan, folders)
+    return plan.minutes is not None and lasted.measured + lasted.one_more > 60 * plan.minutes

@@ -145,6 +145,7 @@ class NodeAnswer(Document, frozen=True, kw_only=True):
     version: int = 1
     state: NodeState
     taken_by: str  # what kept the node busy to the end, in words; empty if it was idle
+    waited_seconds: float = 0.0  # until it was idle
     size: NodeFacts  # what benchmarks size themselves by; its hosts and launcher are not filled in
     namespaces: dict[str, str]  # the runner's own there, name to inode
 
@@ -247,6 +248,7 @@ class BlockProgress(Document, frozen=True, kw_only=True):
         runs: how many the block has.
         started, session_started, updated: of the block, of its session, of this state.
         seconds, seconds_before: measured so far, and by earlier sessions.
+        waited: seconds that it was waited for idle nodes, none of which are among those.
         runs_ended, runs_not_started: those runs with their reason, empty for a good one.
     """
 
@@ -258,6 +260,7 @@ class BlockProgress(Document, frozen=True, kw_only=True):
     updated: str
     seconds: float
     seconds_before: float
+    waited: float = 0.0
     runs_ended: dict[str, str]
     runs_not_started: dict[str, str]
 

@@ -64,6 +64,7 @@ class Idleness(NamedTuple):
 
     busy_fraction: float
     taken_by: str
+    waited_seconds: float = 0.0
 
 
 def wait_until_idle(limit: float, patience_seconds: float) -> Idleness:
@@ -72,15 +73,15 @@ def wait_until_idle(limit: float, patience_seconds: float) -> Idleness:
     Says once for what it waits. What it returns is of the last window, whether or not that is
     within the limit.
     """
-    deadline, said = time.monotonic() + patience_seconds, ""
+    begun, said = time.monotonic(), ""
     while (busy := busy_now()) > limit:
         taken_by = busiest()
-        if time.monotonic() >= deadline:
-            return Idleness(busy, taken_by)
+        if (waited := time.monotonic() - begun) >= patience_seconds:
+            return Idleness(busy, taken_by, waited)
         if not said:
             said = f"waiting {patience_seconds:g} s at most for an idle node: {taken_by}"
             print(said, flush=True)
-    return Idleness(busy, "")
+    return Idleness(busy, "", time.monotonic() - begun if said else 0.0)
 
 
 def busiest() -> str:

@@ -126,7 +126,10 @@ def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
         arms={name: state for name, (state, _) in checked.items()},
         binaries=tuple(binary for _, audited in checked.values() for binary in audited),
     )
-    return NodeAnswer(state=state, taken_by=idleness.taken_by, size=size, namespaces=ours)
+    return NodeAnswer(
+        state=state, taken_by=idleness.taken_by, waited_seconds=idleness.waited_seconds, size=size,
+        namespaces=ours,
+    )  # fmt: skip
 
 
 def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[ArmState, Binaries]]:

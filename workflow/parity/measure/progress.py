@@ -4,8 +4,11 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -89,12 +92,22 @@ def begin(block: Block, folder: Path) -> None:
     """
     before = _kept(folder)
     now, seconds = places.now(), before.seconds if before else 0.0
+    waited = before.waited if before else 0.0
     begun = BlockProgress(
         block=block.name, runs=len(block.runs), started=before.started if before else now,
-        session_started=now, updated=now, seconds=seconds, seconds_before=seconds, runs_ended={},
-        runs_not_started={},
+        session_started=now, updated=now, seconds=seconds, seconds_before=seconds, waited=waited,
+        runs_ended={}, runs_not_started={},
     )  # fmt: skip
     PROGRESS.write_in(folder, begun)
+
+
+def leave_out(waited: float, folder: Path) -> None:
+    """Take seconds of waiting out of what the session of a block has measured."""
+    before = PROGRESS.read_in(folder)
+    after = datetime.fromisoformat(before.session_started) + timedelta(seconds=waited)
+    started = after.isoformat(timespec="milliseconds")
+    changed = replace(before, session_started=started, waited=before.waited + waited)
+    PROGRESS.write_in(folder, changed)
 
 
 def count(run: str, reason: str, was_started: bool, folder: Path) -> None:
@@ -139,19 +152,54 @@ def _kept(folder: Path) -> BlockProgress | None:
     return None
 
 
-def lasted(plan: Plan, folders: Sequence[Path]) -> tuple[float, float]:
-    """Seconds of all blocks that were begun, and of one more: as those of the newest stage so far.
+class Lasted(NamedTuple):
+    """Seconds of all blocks of a plan that were begun."""
 
-    Blocks become shorter from stage to stage, as looks stop what is decided. Raises UserError: a
-    file of a block is broken.
-    """
-    begun: dict[int, list[float]] = {}
+    measured: float
+    one_more: float  # as those of the newest stage: looks stop what is decided, so it is shorter
+    waited: float  # beside them, for idle nodes
+
+
+def lasted(plan: Plan, folders: Sequence[Path]) -> Lasted:
+    """How long the blocks in these folders lasted; UserError: a file of one is broken."""
+    begun: dict[int, list[BlockProgress]] = {}
     for folder in folders:
         block = plan.block(folder.name)
         if found := read(block, folder):
-            begun.setdefault(stage_of(plan, block.number), []).append(found.seconds)
-    newest = begun[max(begun)] if begun else [0.0]
-    return sum(map(sum, begun.values())), sum(newest) / len(newest)
+            begun.setdefault(stage_of(plan, block.number), []).append(found)
+    every = list(chain.from_iterable(begun.values()))
+    newest = [one.seconds for one in begun[max(begun)]] if begun else [0.0]
+    return Lasted(
+        sum(one.seconds for one in every), fmean(newest), sum(one.waited for one in every)
+    )
+
+
+class Told:
+    """Says how far the minutes of a plan are, each tenth of them once, and what went beside them.
+
+    `folders`: of all its blocks.
+    """
+
+    def __init__(self, plan: Plan, folders: Sequence[Path]) -> None:
+        self._plan, self._folders, self._tenth, self._waited = plan, folders, 0, 0.0
+
+    def after(self, name: str, is_last: bool) -> None:
+        """Say it after a block; after the last one of a batch the workflow tells how far it is."""
+        if self._plan.minutes is None:
+            return
+        spent = lasted(self._plan, self._folders)
+        measured, waited = spent.measured / 60, spent.waited / 60
+        tenth = int(10 * measured / self._plan.minutes)
+        if self._tenth < tenth and not is_last:
+            self._tenth = tenth
+            block = self._plan.block(name).number
+            left = max(0.0, self._plan.minutes - measured)
+            said = f"{measured:.1f} of {self._plan.minutes:g} min, about {left:.1f} min left"
+            print(f"block {block}: {said}", flush=True)
+        if waited > max(self._waited, measured):
+            self._waited = 2 * waited
+            print(f"{waited:.1f} of {measured + waited:.1f} min went into waiting for an idle node,"
+                  " and none of the minutes", flush=True)  # fmt: skip
 
 
 def _of_finished(block: Block, folder: Path) -> BlockProgress | None:

@@ -89,6 +89,11 @@ class Session:
     answers: tuple[documents.NodeAnswer, ...] = ()
 
     @property
+    def waited_seconds(self) -> float:
+        """How long it was waited until all of its nodes were idle."""
+        return max((answer.waited_seconds for answer in self.answers), default=0.0)
+
+    @property
     def tools(self) -> str:
         """The tools around each program, as `tools_for` names them."""
         return tools_for(self.question.images) if self.question else ""

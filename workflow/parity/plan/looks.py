@@ -45,21 +45,29 @@ class Look(Document, frozen=True, kw_only=True):
         """The stops by case and arm."""
         return {(stop.case, stop.arm): stop for stop in self.stops}
 
+    def going(self, plan: Plan) -> list[tuple[str, str]]:
+        """The cases and arms that are compared with the reference and go on."""
+        return [run for run in _compared(plan) if run not in self.by_run]
+
     def said(self, plan: Plan) -> str:
-        """The look in one line: how many arms in cases are stopped, and which cases go on."""
-        compared = [
-            (case.name, arm)
-            for case in plan.cases
-            for arm in plan.arms_of(case.name)
-            if arm not in plan.aa_pair
-        ]
-        counts = Counter(self.by_run[run].reason for run in compared if run in self.by_run)
-        cases = dict.fromkeys(case for case, arm in compared if (case, arm) not in self.by_run)
+        """In words: how many arms in cases are stopped, and which cases go on."""
+        stopped = [self.by_run[run].reason for run in _compared(plan) if run in self.by_run]
+        counts, going = Counter(stopped), self.going(plan)
         ended = [f"{count} {why.removeprefix(STOPPED)}" for why, count in sorted(counts.items())]
-        left = len(compared) - counts.total()
-        going = f"{left} go on, in {', '.join(cases)}" if left else "nothing goes on"
-        at = f"Look {self.number}, after {self.seen} blocks, at {len(compared)}"
-        return f"{at}: {', '.join([*ended, going])}"
+        cases = ", ".join(dict.fromkeys(case for case, _ in going))
+        verb = "goes" if len(going) == 1 else "go"
+        left = f"{len(going)} {verb} on, in {cases}" if going else "nothing goes on"
+        return ", ".join([*ended, left])
+
+
+def _compared(plan: Plan) -> list[tuple[str, str]]:
+    """The cases and arms that are compared with the reference, without controls of the pair."""
+    return [
+        (case.name, arm)
+        for case in plan.cases
+        for arm in plan.arms_of(case.name)
+        if arm not in plan.aa_pair
+    ]
 
 
 read_look = Format(Look).read

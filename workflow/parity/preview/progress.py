@@ -146,8 +146,13 @@ def estimate(blocks: Sequence[BlockState]) -> tuple[float, float] | None:
     return lasts(min), lasts(max)
 
 
-def rest(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
-    """The estimate in words; a block whose job failed is not waited for."""
+def rest(
+    blocks: Sequence[BlockState], stopped: Collection[str] = (), minutes: float | None = None
+) -> str:
+    """The estimate in words; a block whose job failed is not waited for.
+
+    `minutes`: how long all blocks together may be measured; there may be more blocks than that.
+    """
     blocks = [block for block in blocks if block.finished or block.block not in stopped]
     if not any(block.finished for block in blocks):
         return "time to the end: not known before a block is done"
@@ -158,15 +163,23 @@ def rest(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
         return f"time to the end: not known before a block on {nodes} is done"
     if all(block.finished for block in blocks):
         return "the other blocks are done" if stopped else "all blocks are done"
+    of_all = ""
+    if minutes is not None:
+        left = max(0.0, 60 * minutes - sum(block.seconds for block in blocks))
+        bounds, of_all = (min(bounds[0], left), min(bounds[1], left)), f" of its {minutes:g} min"
     words = list(dict.fromkeys(duration(seconds) for seconds in bounds))
-    return f"about {' to '.join(words)} left"
+    return f"about {' to '.join(words)} left{of_all}"
 
 
-def one_line(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
-    """The whole campaign in one line."""
+def one_line(
+    blocks: Sequence[BlockState], stopped: Collection[str] = (), minutes: float | None = None
+) -> str:
+    """The whole campaign in one line; as of `rest`."""
     done = sum(block.finished for block in blocks)
     failed = f", {len(stopped)} stopped" if stopped else ""
-    return f"{done}/{len(blocks)} blocks done{failed}; {_runs(blocks)}; {rest(blocks, stopped)}"
+    most = "" if minutes is None else " at most"
+    left = rest(blocks, stopped, minutes)
+    return f"{done}/{len(blocks)} blocks{most} done{failed}; {_runs(blocks)}; {left}"
 
 
 def progress_lines(
@@ -180,7 +193,7 @@ def progress_lines(
     begun = [block for block in blocks if block.updated is not None and not block.finished]
     waiting = len(blocks) - done - len(begun)
     head = f"{plan.campaign}: {done} of {len(blocks)} blocks done, {len(begun)} begun, {waiting}"
-    lines = [f"{head} waiting", f"  {_runs(blocks)}", f"  {rest(blocks, stopped)}"]
+    lines = [f"{head} waiting", f"  {_runs(blocks)}", f"  {rest(blocks, stopped, plan.minutes)}"]
     # A run is counted when it is settled, which its time limit and attempts bound.
     longest = max(case.timeout_seconds for case in plan.cases) * plan.attempts
     silent = timedelta(seconds=longest, minutes=BESIDE_PROGRAMS_MINUTES)

@@ -250,14 +250,15 @@ def promise_lines(
         blocks = reached[need.case]
         margin = need.proof.margin(blocks, POWERS[0])
         if margin <= NO_SPREAD:
-            can.append(f"any margin for {need.case}, which does not scatter")
+            can.append(f"to any margin in {need.case}, which does not scatter")
         elif margin < 1:
-            can.append(f"±{percent(margin)} % for {need.case} in {blocks} blocks")
+            can.append(f"to ±{percent(margin)} % in {need.case} ({blocks} blocks)")
         if margin > need.margin:
             more = need.blocks[0] - _first(plan)
             takes = _block(seconds) * _first(plan) + seconds[need.case] * more
             cannot.append(f"±{percent(need.margin)} % for {need.case} needs {duration(takes)}")
-    lines = folded(f"{limit} can prove {listed(can) if can else 'nothing'}", "")
+    arms = listed([plan.arm_titles[arm] for arm in arms_of(plan)[2:]])
+    lines = folded(f"{limit} bound {f'{arms} {listed(can)}' if can else 'no cost'}", "")
     lines += folded(listed(cannot)) if cannot else []
     return lines + (folded(f"by the scatter in {listed(sorted(sources))}") if sources else [])
 

@@ -28,7 +28,8 @@ OF_ITSELF = re.compile(
     "Building DAG of jobs|Using shell:|Provided |Rules claiming more threads"
     "|Conda environments: ignored|Select jobs to execute|Execute |Complete log|Elapsed time"
 )
-FEW = 3  # Steps that nobody waits for.
+MANY = 40  # Steps, of which their names do not tell how far it is.
+_UP_TO_A_STOP = re.compile(r"[^;:.(]+(?<! )")  # What a docstring says first.
 LAST_LINES = 40
 # How an exception of Python's subprocess, alone in its record, says that a command ended. A record
 # of a cluster's job may hold the same text among all that the job said.
@@ -47,22 +48,36 @@ class Shown(logging.Handler):
         say: shows a text to the user, at a level.
         is_quiet: whether nothing else is shown of jobs.
         log: the file that Snakemake writes.
+        does: what a rule does, by its name: its docstring.
     """
 
-    def __init__(self, say: Callable[[int, str], None], is_quiet: bool, log: str) -> None:
+    def __init__(
+        self, say: Callable[[int, str], None], is_quiet: bool, log: str, does: Callable[[str], str]
+    ) -> None:
         super().__init__(logging.INFO)
-        self._say, self._is_quiet, self._log, self._tenth = say, is_quiet, log, 0
+        self._say, self._is_quiet, self._does, self._tenth = say, is_quiet, does, 0
+        self._named, self._log = set[tuple[str, str]](), f"; see {log}"
 
     def emit(self, record: Any) -> None:
-        """Say ten times how many steps are done, and of a failure why."""
-        if self._is_quiet and _event(record) == "progress":
+        """Say what begins, a rule once for each format; ten times how far it is; why one failed."""
+        event = _event(record) if self._is_quiet else ""
+        if event == "job_info" and record.output:
+            step = record.rule_name, (record.wildcards or {}).get("format", "")
+            if step not in self._named:
+                self._named.add(step)
+                does = _UP_TO_A_STOP.match(self._does(step[0]) or step[0])
+                self._tell(": ".join(filter(None, (does[0] if does else "", step[1]))))
+        elif event == "progress":
             tenth = 10 * record.done // record.total
-            if record.total > FEW and self._tenth < tenth < 10:
-                more = f"; see {self._log}" if self._tenth == 0 else ""
+            if record.total > MANY and self._tenth < tenth < 10:
                 self._tenth = tenth
-                self._say(logging.INFO, f"{record.done} of {record.total} steps{more}")
+                self._tell(f"{record.done} of {record.total} steps")
         elif record.levelno >= logging.ERROR and (text := self._why(record)):
             self._say(logging.ERROR, text)
+
+    def _tell(self, text: str) -> None:
+        self._say(logging.INFO, f"{text}{self._log}")
+        self._log = ""
 
     def keeps(self, record: logging.LogRecord) -> bool:
         """The filter for Snakemake's own handlers: whether a record says more than we do."""
@@ -174,7 +189,7 @@ class BlockLog(logging.Handler):
         said = (tenth, len(self._stopped))
         if aloud and self._said != said:
             self._said = said
-            self._say("\n".join(folded(one_line(states, self._stopped), "")))
+            self._say("\n".join(folded(one_line(states, self._stopped, self._plan.minutes), "")))
 
 
 def refusal(logs: Sequence[str]) -> str:

@@ -223,6 +223,18 @@ def at_most(*datasets: Compared) -> list[Bound]:
     return sorted(best.values(), key=lambda told: (told.program.lower(), told.runtime.lower()))
 
 
+def in_short(compared: Compared) -> list[str]:
+    """The bounds of each program, in a line each: `SysBench: Apptainer ≤ 1.0 %, Podman open`."""
+    lines: dict[str, list[str]] = {}
+    for program, runtime, _, bound in at_most(compared):
+        told = f"≤ {formatting.cost(1 + bound)}" if math.isfinite(bound) else "open"
+        lines.setdefault(program, []).append(f"{runtime} {told}")
+    return [
+        f"{program}: {', '.join(told)}" if len(lines) > 1 else ", ".join(told)
+        for program, told in lines.items()
+    ]
+
+
 def bounds(datasets: Sequence[Compared]) -> str:
     """In how many of the ratios that are counted a cost lies below some bounds."""
     rows = [ratio.row for ratio in counted(*datasets)]

@@ -133,6 +133,13 @@ def bound(row: Any) -> str:
     return f"{' to '.join(wording.significant(100 * max(0.0, part), 2) for part in told)} %"
 
 
+def cost(ratio: float) -> str:
+    """A cost as a ratio of at least 1, in per cent or as a factor."""
+    if ratio >= TIMES:
+        return f"{wording.significant(ratio, 2)} times"
+    return f"{wording.significant(100 * (ratio - 1), 2)} %"
+
+
 def lever(row: Any) -> str:
     """What would help where nothing can be told: blocks, or longer runs where those were many.
 
