@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
-from clones import EVERYTHING
+from clones import EVERYTHING, never_wait_for_quiet
 from cluster import end_a_dead_one
 from hypothesis import HealthCheck, settings
 from virtual_cluster import install
@@ -106,6 +106,25 @@ def new_clone(tmp_path_factory) -> Callable[[], Path]:
 def clone(new_clone) -> Path:
     """A clone for the tests of one module."""
     return new_clone()
+
+
+@pytest.fixture(scope="session")
+def installed(new_clone, tmp_path_factory) -> Path:
+    """The command `parity` of an empty environment, into which a clone was installed, now gone."""
+    clone, folder = new_clone(), tmp_path_factory.mktemp("installed")
+    never_wait_for_quiet(clone, "machine")
+    build = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, folder], cwd=clone, check=True)
+    (wheel,) = folder.glob("*.whl")
+    # What it needs comes by the lock, from the cache that our own environment was made from.
+    uv, python = shutil.which("uv") or ROOT / ".cache/uv/bin/uv", folder / "env/bin/python"
+    environment = os.environ | {"UV_PROJECT_ENVIRONMENT": str(folder / "env")}
+    words = [uv, "sync", "--frozen", "--no-dev", "--quiet"]
+    subprocess.run(words, cwd=clone, env=environment, check=True)
+    words = [uv, "pip", "install", "--no-deps", "--quiet", "--python", python, wheel]
+    subprocess.run(words, cwd=folder, check=True)
+    shutil.rmtree(clone)
+    return folder / "env/bin/parity"
 
 
 @pytest.fixture(scope="session")

@@ -59,10 +59,24 @@ def own_package() -> dict[str, str]:
     return own | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}
 
 
-def called(folder: Path, *words: str | Path, within: Sequence[str] = (), **options: Any) -> Call:
-    """Call Snakemake in a folder, by the words of `within`; it must not end in a traceback."""
-    usual = {"cwd": folder, "env": own_package(), "capture_output": True, "text": True}
-    done = subprocess.run([*within, SNAKEMAKE, *words], **usual | options)
+def outside_clones() -> dict[str, str]:
+    """An environment in which nothing of a clone is found, nor of this one's environment."""
+    own = own_package()
+    folders = own["PATH"].split(":")
+    return own | {"PATH": ":".join(each for each in folders if Path(each) != SNAKEMAKE.parent)}
+
+
+def called(
+    folder: Path, *words: str | Path, program: Path = SNAKEMAKE, within: Sequence[str] = (),
+    **options: Any,
+) -> Call:  # fmt: skip
+    """Call Snakemake in a folder, by the words of `within`; it must not end in a traceback.
+
+    Another `program` is one that was installed.
+    """
+    environment = own_package() if program is SNAKEMAKE else outside_clones()
+    usual = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
+    done = subprocess.run([*within, program, *words], **usual | options)
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
     return Call(done.returncode, done.stdout, done.stderr)
 

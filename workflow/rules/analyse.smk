@@ -114,4 +114,4 @@ rule figures:
     conda:
         "../../envs/parity.yaml"
     shell:
-        "parity figures --summary {input.summary:q} --drawn {input.summaries:q} 2> {log:q}"
+        "parity print-summary --summary {input.summary:q} --drawn {input.summaries:q} 2> {log:q}"

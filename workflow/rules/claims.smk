@@ -91,7 +91,7 @@ rule claims:
     conda:
         "../../envs/parity.yaml"
     shell:
-        "parity claims --verdicts {input.verdicts:q} --own {input.own:q}"
+        "parity print-claims --verdicts {input.verdicts:q} --own {input.own:q}"
         " --folder results/claims 2> {log:q}"
 
 

@@ -13,6 +13,7 @@ from parity.core.spack_paths import DISTRIBUTION
 from parity.core.errors import refuse_unknown
 from parity.core.settings import check, schema
 from parity.core.package import PACKAGE, code_of
+from parity.plan.plan import newest
 from parity.plan.study import load_study
 from parity.plan.system import load_system, refuse_without_batch_system
 
@@ -29,7 +30,6 @@ try:
         config["spack"]["toolchain"],
         SYSTEM.toolchains,
         SYSTEM_FILE,
-        Path(own("envs/spack/repo")),
         needed=BY_SPACK,
     )
     if BY_SPACK:
@@ -46,14 +46,18 @@ try:
         else make_plan(piloted())
     )
     ARCHIVED_PLANS = sorted(map(str, Path("results/archive").glob("*/plan.json")))
-    # The default one need not be here: a folder of one's own has other archives, or none.
+    archives = [Path(plan).parent.name for plan in ARCHIVED_PLANS]
     NAMED_ARCHIVE = workflow.config_settings.config.get("archive")
     refuse_unknown(
         {config["archive"]} & {NAMED_ARCHIVE},
-        [Path(plan).parent.name for plan in ARCHIVED_PLANS],
+        archives,
         "--config archive=…, a folder of results/archive",
         "archive",
     )
+    # The default one need not be here: a folder of one's own has other archives, or none.
+    has_own_config = os.path.exists("config/config.yaml")
+    if archives and config["archive"] not in archives and not has_own_config:
+        config["archive"] = newest(archives)
     if workflow.is_main_process:
         refuse_without_batch_system(SYSTEM, now=not workflow.output_settings.dryrun)
 except UserError as error:
@@ -66,7 +70,7 @@ PYTHON = "python" if BY_CONDA else quote(sys.executable)
 PYTHONPATH = f"{quote(str(PACKAGE.parent))}${{PYTHONPATH:+:$PYTHONPATH}}"
 PREFIX = (
     f'in_python() {{ PYTHONPATH={PYTHONPATH} exec {PYTHON} "$@"; }}; '
-    'parity() { in_python -m parity "$@"; }; '
+    'parity() { in_python -P -m parity "$@"; }; '
 )
 shell.prefix(PREFIX.replace("{", "{{").replace("}", "}}"))
 # A dataset is a folder: the live one is measured here, the archived one is the configured.

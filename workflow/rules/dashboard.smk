@@ -25,6 +25,6 @@ rule dashboard:
     params:
         code=code_of("report"),
     shell:
-        "parity dashboard --verdicts {input.verdicts:q} --plans {input.plans:q}"
+        "parity write-dashboard --verdicts {input.verdicts:q} --plans {input.plans:q}"
         " --claims {input.claims:q} --published {input.published:q} --page {output.page:q}"
         " 2> {log:q}"

@@ -1,4 +1,4 @@
-"""Where the project's own files are, which may be used from another folder: as a module, or deployed."""
+"""Finds the package, which knows where the project's own files are: here, deployed, or installed."""
 
 import os
 import subprocess
@@ -34,22 +34,12 @@ def checked_out(rules_folder):
 
 rules_folder = workflow.current_basedir
 if isinstance(rules_folder, HostingProviderFile):
-    PROJECT = checked_out(rules_folder)
-    sys.path.insert(0, str(PROJECT / "workflow"))
-elif isinstance(rules_folder, LocalSourceFile):
-    PROJECT = Path(rules_folder.get_path_or_uri(secret_free=True)).parents[1]
-else:
+    sys.path.insert(0, str(checked_out(rules_folder) / "workflow"))
+elif not isinstance(rules_folder, LocalSourceFile):
     raise WorkflowError(
         f"parity: {rules_folder} is neither a folder nor a hosting service's\n"
         "  to do:   clone the project and name the clone's Snakefile, or use github(...)"
     )
 
-
-def own(path):
-    """A file of the project; in its own folder, Snakemake's messages keep the short name."""
-    return path if Path.cwd() == PROJECT else str(PROJECT / path)
-
-
-def configured(path):
-    """A file of config/: the working directory's where it has one, else the project's own."""
-    return path if Path(path).exists() else own(path)
+# Only now is it found.
+from parity.core.package import configured, own

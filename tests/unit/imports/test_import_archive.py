@@ -156,7 +156,7 @@ def test_the_command_says_what_the_archive_lacks(tmp_path, capsys):
         "no second reference arm",
         "no margin",
     ]
-    assert last.startswith("draw them:  snakemake figures --config archive=imported-mine-")
+    assert last.startswith("draw them:  parity figures --archive imported-mine-")
 
 
 def test_a_real_report_of_reframe_becomes_verdicts(compared, capsys):

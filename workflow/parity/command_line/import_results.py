@@ -67,4 +67,4 @@ def import_(
         print("  no margin (--margin): differences are reported, nothing is called the same")
     else:
         print("  the margin was set when the results were there already")
-    print(f"draw them:  snakemake figures --config archive={archive.name}")
+    print(f"draw them:  parity figures --archive {archive.name}")

@@ -21,8 +21,8 @@ from parity.core.errors import REFUSED, UserError, shown_to_the_user
 # In the order in which they are listed, people's first. What rules call lies in the module of the
 # highest package that it uses, from which the digest of its code follows (`core.package`).
 MODULES = (
-    *("measure", "diagnose", "import_results", "software", "plan", "runner", "records"),
-    *("analysis", "claims", "report", "preview", "checks"),
+    *("measure", "diagnose", "import_results", "workflow", "software", "plan", "runner"),
+    *("records", "analysis", "claims", "report", "preview", "checks"),
 )
 
 # Python 3.11 counts the depth of what it parses for all threads together.

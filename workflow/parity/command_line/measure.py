@@ -19,10 +19,11 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.own_program import check_pattern, read_by
 from parity.benchmarks.programs import packages_of
 from parity.command_line.main import refuse_out_of_range
+from parity.command_line.workflow import call_of
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.files import refuse_name
-from parity.core.package import PACKAGE
+from parity.core.package import PROJECT
 from parity.core.settings import load_yaml, schema
 from parity.core.wording import listed
 from parity.measure.documents import BLOCK, read_sessions
@@ -39,7 +40,6 @@ _LIBRARY, _MISSING = re.compile(r"=> (/\S+) \(0x"), re.compile(r"(\S+) => not fo
 _SYSTEM = ("/usr/", "/bin/", "/sbin/")
 # What is no file of anybody's.
 _PSEUDO = (Path("/dev"), Path("/proc"), Path("/sys"))
-PROJECT = PACKAGE.parents[1]
 SNAKEFILE = (
     "# The workflow, as a module: what is measured stands in config/.\n"
     "module parity:\n    snakefile: {snakefile!r}\n\nuse rule * from parity\n"
@@ -75,10 +75,6 @@ def measure(
             folder holds another study, or the workflow failed.
     """
     here = Path.cwd()
-    if not (PROJECT / "Snakefile").exists():
-        action = "call it from a clone: <clone>/tools/parity measure …"
-        problem = "the workflow is not beside this package"
-        raise UserError(problem, where=str(PROJECT), action=action)
     # What a study takes as well, said of the words of this command.
     most = os.cpu_count() or 1
     refuse_out_of_range(margin=(margin, 100), minutes=(minutes, 100_000), cpus=(cpus, most))
@@ -130,7 +126,7 @@ def measure(
     print(summary.read_text(encoding="utf-8"))
     print(f"{folder.name}/results/claims/dashboard.html: down to every run")
     print("the same command with more --minutes goes on with it;", end=" ")
-    print(f"cd {folder.name}; snakemake: sets its paper, too")
+    print(f"cd {folder.name}; parity snakemake -- all: sets its paper, too")
 
 
 def _refuse_another_study(study: Mapping[str, Any], file: Path) -> None:
@@ -140,7 +136,7 @@ def _refuse_another_study(study: Mapping[str, Any], file: Path) -> None:
     if other:
         folder = file.parents[2].name
         problem = f"{folder} is there already, with another {listed(other)}"
-        action = f"give another --name; or go on with what is there: cd {folder}; snakemake"
+        action = f"give another --name; or go on: cd {folder}; parity snakemake -- all"
         raise UserError(problem, where=str(file), action=action)
 
 
@@ -169,14 +165,9 @@ def _snakemake(folder: Path, targets: Sequence[str]) -> None:
 
     Raises KeyboardInterrupt: it was stopped, and has ended.
     """
-    # Snakemake stands beside the Python that runs us, which need not be the first on PATH.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    environment, progress = {**os.environ, "PATH": path}, sys.stderr.fileno()
-    words = ["snakemake", *targets]
-    try:
-        workflow = subprocess.Popen(words, cwd=folder, env=environment, stdout=progress)
-    except FileNotFoundError:
-        raise UserError("snakemake is not installed", action="make environment") from None
+    command, environment = call_of(targets)
+    progress = sys.stderr.fileno()
+    workflow = subprocess.Popen(command, cwd=folder, env=environment, stdout=progress)
     try:
         status = workflow.wait()
     except KeyboardInterrupt:
@@ -187,7 +178,7 @@ def _snakemake(folder: Path, targets: Sequence[str]) -> None:
         was_run = any(folder.glob("results/blocks/*"))
         kept = "what was measured is kept" if was_run else "no run was made"
         problem = f"the workflow ended with status {status}; {kept}"
-        action = f"read what it said above, then: cd {folder.name}; snakemake"
+        action = f"read what it said above, then: cd {folder.name}; parity snakemake -- all"
         raise UserError(problem, where=str(folder), action=action)
 
 

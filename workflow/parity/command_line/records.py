@@ -8,7 +8,6 @@ from parity.core.errors import UserError
 from parity.plan.looks import batches_of
 from parity.plan.plan import PLAN, read_plan
 from parity.records import dataset
-from parity.records.crate import write_crate
 from parity.records.dataset import gather_records, measured_blocks
 from parity.records.events import write_noise_traces
 from parity.software.images import read_images, without_location, write_images
@@ -46,6 +45,8 @@ def reparse(raw: Path, registered: Path) -> None:
 
 def archive(plan: Path, system: str) -> None:
     """Keep the campaign that was measured here."""
+    from parity.records.crate import write_crate  # its library is not in every environment
+
     root = Path("results/archive")
     kept = dataset.archive_dataset(plan.parent, root, system)
     write_crate(kept)
@@ -59,6 +60,8 @@ def archive(plan: Path, system: str) -> None:
 
 def crates(plans: list[Path]) -> None:
     """Describe every archive as an RO-Crate."""
+    from parity.records.crate import write_crate
+
     for plan in plans:
         print(write_crate(plan.parent))
 

@@ -30,7 +30,7 @@ def draw(plan: Path, events: Path, values: Path) -> None:
     write.write(shown, known, folder, case_times(folder), session_seconds(folder))
 
 
-def figures(summary: Path, drawn: list[Path]) -> None:
+def print_summary(summary: Path, drawn: list[Path]) -> None:
     """Print what a dataset says; the archives that were drawn are checked first."""
     chosen, folders = summary.parent, sorted({path.parent for path in drawn})
     for folder in folders:
@@ -83,7 +83,7 @@ def compare(
     print(texts.agreement(found, kappa_of(verdicts), origins))
 
 
-def claims(verdicts: Path, own: list[Path], folder: Path) -> None:
+def print_claims(verdicts: Path, own: list[Path], folder: Path) -> None:
     """Print the verdict on every claim, and write the table in five forms; then one's own."""
     from parity.report import claims as shown
 
@@ -96,7 +96,7 @@ def claims(verdicts: Path, own: list[Path], folder: Path) -> None:
         print(f"All of them, with reasons: {destination}/claims.md (.html, .tex, .csv)")
 
 
-def dashboard(
+def write_dashboard(
     verdicts: list[Path], plans: list[Path], claims: Path, published: Path, page: Path
 ) -> None:
     """Write every comparison and claim, down to single runs, as one HTML file."""

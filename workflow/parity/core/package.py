@@ -17,6 +17,9 @@ from typing import Any
 from parity.core.files import files_below
 
 PACKAGE = Path(__file__).parents[1]
+# Where the workflow's own files are, as they lie in a clone: an installation has them below the
+# package. The work is where somebody stands, who may have a config/ there, too.
+PROJECT = PACKAGE / "project" if (PACKAGE / "project").exists() else PACKAGE.parents[1]
 # Each extension is a folder with rooms that are called as the packages that they add to.
 EXTENSIONS = PACKAGE / "extensions"
 # From the ground up: what is done in one of them may follow from those before it, and from none
@@ -25,6 +28,16 @@ LAYERS = (
     *("core", "runtimes", "benchmarks", "software", "plan", "measure", "records", "analysis"),
     *("claims", "report", "preview", "imports", "checks", "diagnose", "command_line"),
 )
+
+
+def own(path: str) -> str:
+    """A file of the project; in its own folder, messages keep the short name."""
+    return path if Path.cwd().samefile(PROJECT) else str(PROJECT / path)
+
+
+def configured(path: str) -> str:
+    """A file of config/: the working directory's where it has one, else the project's own."""
+    return own(path) if (PROJECT / path).exists() and not Path(path).exists() else path
 
 
 def modules_with(package: ModuleType, attribute: str) -> list[Any]:
@@ -65,11 +78,10 @@ def identity() -> dict[str, str | bool]:
         commit (empty outside of a clone), changed (whether tracked files differ from
         it), package_sha256 (the sources that really run), lock_sha256, python.
     """
-    root = PACKAGE.parents[1]
-    lock = root / "uv.lock"
+    lock = PROJECT / "uv.lock"
     return {
-        "commit": _git(root, "rev-parse", "HEAD"),
-        "changed": bool(_git(root, "status", "--porcelain", "--untracked-files=no")),
+        "commit": _git(PROJECT, "rev-parse", "HEAD"),
+        "changed": bool(_git(PROJECT, "status", "--porcelain", "--untracked-files=no")),
         "package_sha256": _digest(files_below(PACKAGE), PACKAGE),
         "lock_sha256": _content(lock) if lock.exists() else "",
         "python": platform.python_version(),

@@ -6,7 +6,7 @@ keep what it has.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -293,3 +293,8 @@ write_plan: Callable[[Path, Plan], None] = write_document
 def cases_of(runs: Sequence[Run]) -> tuple[str, ...]:
     """The cases that runs are of, each once, in their order."""
     return tuple(dict.fromkeys(run.case for run in runs))
+
+
+def newest(archives: Iterable[str]) -> str:
+    """The archive that was made last, by the day at the end of its name."""
+    return max(archives, key=lambda name: name[-len("YYYY-MM-DD") :])

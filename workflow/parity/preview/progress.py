@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from parity.core.package import configured
 from parity.core.settings import load_checked
 from parity.measure import progress
 from parity.measure.documents import BLOCK, BLOCK_FOLDERS, LIVE
@@ -231,9 +232,9 @@ def _plan_at_work() -> Plan:
     reports = [path for path in LIVE.glob(f"*/{REPORT}") if path.with_name(PLAN).exists()]
     if reports:
         return read_plan(max(reports, key=lambda path: path.stat().st_mtime).with_name(PLAN))
-    config = load_checked("config/config.yaml", "config")
+    config = load_checked(configured("config/config.yaml"), "config")
     toolchain = Path(config["spack"]["toolchain"]).name
-    return make_plan(load_study(config["study"], config["scale"], toolchain))
+    return make_plan(load_study(configured(config["study"]), config["scale"], toolchain))
 
 
 def print_progress(path: Path | None) -> None:

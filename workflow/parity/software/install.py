@@ -14,7 +14,7 @@ from parity.benchmarks import benchmarks, programs
 from parity.benchmarks.model import Benchmark
 from parity.core.commands import Availability, is_installed, output_of
 from parity.core.errors import UserError
-from parity.core.package import extensions_with
+from parity.core.package import configured, extensions_with
 from parity.core.settings import toolchains_of
 from parity.core.spack_paths import DISTRIBUTION
 from parity.runtimes import arms, every_arm
@@ -23,7 +23,7 @@ from parity.software.debian_packages import installed_packages, nothing_starts_a
 from parity.software.images import IMAGES, RECORDS, ROOT, forget_failures
 from parity.software.toolchain import COMPOSED, choose_toolchain, debian_packages
 
-SYSTEM = Path("config/systems/machine.yaml")
+SYSTEM = Path(configured("config/systems/machine.yaml"))
 _TEX = ("fonts-recommended", "latex-base", "latex-recommended", "publishers")
 _OF_THE_PROJECT = {
     "images": build.PACKAGES,

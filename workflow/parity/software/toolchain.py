@@ -15,12 +15,13 @@ import yaml
 from parity.benchmarks.model import Benchmark
 from parity.core.documents import Document, as_document
 from parity.core.errors import UserError
+from parity.core.package import own
 from parity.core.settings import load_checked, load_yaml
 from parity.core.spack_paths import PREFIX, SPACK
 from parity.software.debian_packages import installed_versions
 
 # Our own recipes, and where composed toolchains are kept with their locks.
-RECIPES = Path("envs/spack/repo")
+RECIPES = Path(own("envs/spack/repo"))
 COMPOSED = Path("results/spack")
 # A composed environment, the lock that Spack made of it, and what that was made from.
 # The key of a projection has none; it tells a build from others of its package.
