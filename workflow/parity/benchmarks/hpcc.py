@@ -15,10 +15,9 @@ from parity.benchmarks.reading import (
     Printed,
     Refused,
     Said,
-    printed,
     require_agreement,
     require_complete,
-    search_text,
+    said_by,
 )
 from parity.core.documents import Document
 from parity.core.spack_paths import DISTRIBUTION
@@ -98,11 +97,16 @@ def read_values(text: str, parameters: Mapping[str, Any]) -> dict[str, float]:
     operations = Printed(gflop(order) / 1e3)
     done = summary.printed("HPL_Tflops") * summary.printed("HPL_time")
     require_agreement(done, operations, "HPL's rate times time, and its operations")
+    numbers = _SUMMARY.of_all + (_SUMMARY.between_ranks if rows * columns > 1 else ())
+    patterns: dict[str, dict[str, str]] = {}
+    for number in numbers:
+        patterns.setdefault(number.section, {})[number.key] = number.pattern
+    stated = {name: said_by(of_section, sections[name]) for name, of_section in patterns.items()}
     values = {}
-    for number in _SUMMARY.of_all + (_SUMMARY.between_ranks if rows * columns > 1 else ()):
+    for number in numbers:
         key = number.key
-        there = printed(search_text(number.pattern, sections[number.section], key), key)
         both = f"{key} in the summary and in its section"
+        there = stated[number.section].printed(key)
         require_agreement(summary.printed(key), there * Printed(number.unit), both)
         values[number.metric] = summary.positive(key) * number.factor
     return values

@@ -29,7 +29,7 @@ from parity.core.documents import RESTORE, canonical
 from parity.core.errors import UserError
 from parity.measure.documents import BLOCK, RECORD, Binary, BlockRecord, RunRecord
 from parity.measure.progress import INTERRUPTED, good_record
-from parity.plan.plan import Plan, Run
+from parity.plan.plan import Case, Plan, Run
 from parity.records import schema
 from parity.runtimes import every_arm
 from parity.software.images import ImageRecord
@@ -81,7 +81,8 @@ def parse_block(
             newest[run.case] = max(record.session, newest.get(run.case, 0))
     tables: dict[str, list[Row]] = {name: [] for name in OF_BLOCKS}
     for position, run in enumerate(block.runs, start=1):
-        blank = _planned(plan, block, run) | {"position": position}
+        case = plan.case_in(plan.case(run.case), run.arm)
+        blank = _planned(plan, block, run, case) | {"position": position}
         # A run that was begun, and that a later session could not start, ends with its reason.
         stopped = None if good[run.name] else block.not_started.get(run.name)
         if stopped:
@@ -90,16 +91,15 @@ def parse_block(
             is_final = left is made[-1][0] and not stopped
             row = blank | {"attempt": left["attempt"], "final": is_final}
             if record:
-                _add_started(plan, block, (run, row, left, record), newest, tables)
+                _add_started(plan, block, (run, case, row, left, record), newest, tables)
             tables["runs"].append(row)
     tables["nodes"] += node_rows(block)
     tables["binaries"] += binary_rows(block)
     return tables
 
 
-def _planned(plan: Plan, block: BlockRecord, run: Run) -> Row:
+def _planned(plan: Plan, block: BlockRecord, run: Run, case: Case) -> Row:
     """A run's row as far as the plan alone can fill it: that of one that was interrupted."""
-    case = plan.case_in(plan.case(run.case), run.arm)
     return {
         "campaign": plan.campaign, "block": block.name, "block_number": block.number,
         "run": run.name, "attempt": 0, "benchmark": case.benchmark, "case": run.case,
@@ -113,12 +113,11 @@ def _planned(plan: Plan, block: BlockRecord, run: Run) -> Row:
 
 
 def _add_started(
-    plan: Plan, block: BlockRecord, made: tuple[Run, Row, Mapping[str, Any], RunRecord],
+    plan: Plan, block: BlockRecord, made: tuple[Run, Case, Row, Mapping[str, Any], RunRecord],
     newest: Mapping[str, int], tables: dict[str, list[Row]],
 ) -> None:  # fmt: skip
     """Fill in the row of an attempt that was started, and add its numbers and samples."""
-    run, row, left, record = made
-    case = plan.case(run.case)
+    run, case, row, left, record = made
     definition, command = case.definition, record.last_command
     audited = [
         binary
@@ -138,7 +137,7 @@ def _add_started(
     }
     if not row["reason"] and record.session < newest.get(run.case, 0):
         row |= {"reason": OTHER_SESSION, "detail": "the others of its case ran later"}
-    outputs = outputs_of(plan, block, run, left, record)
+    outputs = outputs_of(case, block, run.arm, left, record)
     key = {column: row[column] for column in _KEY}
     if not row["reason"]:
         parsed = definition.parse(outputs)
@@ -148,7 +147,7 @@ def _add_started(
             "benchmark": case.benchmark,
             "valid": stage == "valid" and row["final"],
         }
-        work = plan.extra_work(case, run.arm)
+        work = plan.extra_work(plan.case(run.case), run.arm)
         metrics = (*parsed.metrics, *metrics_counted(record.evidence, record.parameters))
         if plan.is_paired:
             # By its own clock a program that shares its CPU tells nothing.
@@ -177,9 +176,9 @@ def cpu_metrics(evidence: Mapping[str, str]) -> tuple[Metric, ...]:
 
 
 def outputs_of(
-    plan: Plan, block: BlockRecord, run: Run, left: Mapping[str, Any], record: RunRecord
+    case: Case, block: BlockRecord, arm: str, left: Mapping[str, Any], record: RunRecord
 ) -> Outputs:
-    """All that an attempt left, its row of the RAW table, as its benchmark reads it."""
+    """What an attempt of a case left, its row of the RAW table; the case is as the arm runs it."""
     return Outputs(
         stdout=left["stdout"].decode("utf-8", "replace"),
         stderr=left["stderr"].decode("utf-8", "replace"),
@@ -188,8 +187,8 @@ def outputs_of(
         cpu_seconds=(record.user_seconds or 0.0) + (record.system_seconds or 0.0),
         command=record.last_command,
         samples=tuple(map(msgspec.json.decode, left["samples"].splitlines())),
-        parameters=plan.case_in(plan.case(run.case), run.arm).parameters,
-        limit=arm.limit.seen_inside if (arm := every_arm().get(run.arm)) else {},
+        parameters=case.parameters,
+        limit=known.limit.seen_inside if (known := every_arm().get(arm)) else {},
         **node_sizes(block.session(record.session).start.facts),
     )
 

@@ -66,9 +66,10 @@ def case_times(dataset: Path) -> list[CaseTime]:
         block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
         runs = {run.name: run for run in block.runs}
         for row in (row for row in raw if row["record"]):
-            case = plan.case(runs[row["run"]].case)
+            run = runs[row["run"]]
+            case = plan.case_in(plan.case(run.case), run.arm)
             record = RECORD.parse(row["record"], f"the record of {row['block']}, {row['run']}")
-            outputs = outputs_of(plan, block, runs[row["run"]], row, record)
+            outputs = outputs_of(case, block, run.arm, row, record)
             timed = case.definition.timed_seconds(outputs)
             seconds[case.name].append((timed / share, sum(outputs.wall_seconds) / share))
     return [
