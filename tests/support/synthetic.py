@@ -260,7 +260,7 @@ def view(
     loaded = dataset.load(write(folder, plan, rows, scale_label))
     analysis.write(analysis.analyse(loaded), folder / "analysis")
     if beside:
-        sensitivity.write(folder)
+        sensitivity.write(loaded, analysis.read(folder / "analysis"), folder)
     return views.load(folder)
 
 

@@ -17,9 +17,9 @@ import pandas as pd
 from scipy import stats
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from parity.analysis import analysis, evidence, methods, outcomes, tables
+from parity.analysis import evidence, methods, outcomes, tables
 from parity.analysis.analysis import SENSITIVITY_FILE, Analysis
-from parity.analysis.dataset import Dataset, load
+from parity.analysis.dataset import Dataset
 from parity.analysis.decision import outcome_of
 from parity.analysis.estimate import Interval, mean_of
 from parity.analysis.evidence import RATIO, Numbers
@@ -35,10 +35,11 @@ _SAME = ("case", "metric", "arm", "references", "margin", "control")
 _SHOWN = ("estimate", "low90", "high90", "low95", "high95")
 
 
-def write(folder: Path) -> None:
-    """Ask the other methods about a dataset that is analysed, and write down what they say."""
-    said = asked(load(folder, whole=False), analysis.read(folder / "analysis")).sensitivity
-    tables.write(tables.SENSITIVITY, said, folder / "analysis" / SENSITIVITY_FILE)
+def write(dataset: Dataset, done: Analysis, folder: Path) -> Analysis:
+    """Ask the other methods about an analysed dataset, and write what they say into its folder."""
+    known = asked(dataset, done)
+    tables.write(tables.SENSITIVITY, known.sensitivity, folder / "analysis" / SENSITIVITY_FILE)
+    return known
 
 
 def asked(dataset: Dataset, done: Analysis) -> Analysis:

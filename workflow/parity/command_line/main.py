@@ -6,6 +6,7 @@ parameters, and what they mean is in its docstring.
 
 import argparse
 import ast
+import gc
 import inspect
 import json
 import re
@@ -64,6 +65,8 @@ def commands() -> dict[str, Command]:
 def main(words: Sequence[str] | None = None) -> None:
     """Run a command; a mistake of the user's is a message and a status of its own."""
     words = sys.argv[1:] if words is None else words
+    # What a command loads and reads it keeps: it is seldom looked through for what could go.
+    gc.set_threshold(100_000)
     asks = "What does a container cost a program, and is it anything?"
     parser = argparse.ArgumentParser("parity", description=asks)
     parsers = parser.add_subparsers(metavar="command", required=True)

@@ -1,7 +1,7 @@
 """Commands of the rules that show: figures, tables, text, the dashboard and the paper."""
 
-import gc
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from parity.analysis.dataset import load_exclusions, refuse_broken
@@ -20,12 +20,10 @@ def draw(plan: Path, events: Path, values: Path) -> None:
     from parity.report import view, write
     from parity.report.tables import published
 
-    # What was loaded stays: the collector would look through it again and again.
-    gc.freeze()
     folder = plan.parent
-    sensitivity.write(folder)
     tables.write_added(parity.report, folder, events)
     shown = view.load(folder, values.parent)
+    shown = replace(shown, analysis=sensitivity.write(shown.dataset, shown.analysis, folder))
     known = published.load(values, shown.plan.study)
     write.write(shown, known, folder, case_times(folder), session_seconds(folder))
 

@@ -5,7 +5,11 @@ Colours are Okabe and Ito's (2008); markers, and hollow ones, tell arms apart in
 
 import zlib
 from collections import Counter
+from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -13,10 +17,13 @@ from unittest.mock import patch
 import matplotlib
 import matplotlib.pyplot as plt
 from fontTools import subset
+from fontTools.ttLib import TTFont
 from matplotlib import font_manager
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends import _backend_pdf_ps
+from matplotlib.backends._backend_pdf_ps import SubsetResults
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
+from matplotlib.ft2font import FT2Font
 
 from parity.analysis import outcomes
 from parity.plan.plan import Plan
@@ -35,6 +42,8 @@ SYMBOLS = {
 # The same within the margin, too.
 SAME = {outcomes.AT_MOST: "=", outcomes.COSTS: "≧", outcomes.SAVES: "≦"}
 CONFOUNDED = "†"
+# With these nearly all figures do.
+LETTERS = {*map(chr, range(32, 127)), *"…≤≥≧≦†·×±–—−µ°⁻⁰¹²³⁴⁵⁶⁷⁸⁹"}
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,29 @@ def lighter(colour: str, times: int) -> str:
     return matplotlib.colors.to_hex((red, green, blue)) if times else colour
 
 
-_OPTIONS = subset.Options
+def _subset(font: Any, glyphs: Collection[Any]) -> SubsetResults:
+    """A font of these glyphs alone, without what sets text and fits it into pixels."""
+    options = subset.Options(hinting=False)
+    options.drop_tables += ["FFTM", "GDEF", "GPOS", "GSUB"]
+    whole, cut = subset.load_font(font, options), subset.Subsetter(options)
+    cut.populate(gids=glyphs)
+    cut.subset(whole)
+    return SubsetResults(whole, cut.glyph_index_map)
+
+
+@cache
+def _letters(font: Any) -> tuple[set[Any], SubsetResults]:
+    """The glyphs of `LETTERS` in a font, and the font of these, which is saved as it is."""
+    numbers = FT2Font(font).get_charmap()
+    glyphs = {numbers[ord(letter)] for letter in LETTERS if ord(letter) in numbers}
+    made, small = _subset(font, glyphs), BytesIO()
+    made.font.save(small, reorderTables=False)
+    return glyphs, made._replace(font=TTFont(small, recalcBBoxes=False, recalcTimestamp=False))
+
+
+def _embedded(font: Any, glyphs: Collection[Any]) -> Any:
+    known, made = _letters(font)
+    return nullcontext(made if known.issuperset(glyphs) else _subset(font, glyphs))
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
@@ -106,17 +137,11 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     Each is drawn once: `Figure.savefig` would lay a figure out once more.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    canvas: Any = FigureCanvasAgg(figure)
+    canvas: Any = figure.canvas  # which has measured its texts already
     quick = {"compress_level": 3}  # and no larger, since most of a figure is white
     canvas.print_png(folder / f"{name}.png", metadata={"Software": None}, pil_kwargs=quick)
     canvas, nothing = FigureCanvasPdf(figure), ("CreationDate", "Creator", "Producer")
-
-    def without_layout(**options: Any) -> Any:
-        # A font is embedded without the tables that set text, which take longest.
-        made = _OPTIONS(**options)
-        made.drop_tables += ["GDEF", "GPOS", "GSUB"]
-        return made
-
-    with patch.object(subset, "Options", without_layout):
+    # To take the letters of a figure out of a font takes longer than to draw most figures.
+    with patch.object(_backend_pdf_ps, "get_glyphs_subset", _embedded):
         canvas.print_pdf(str(folder / f"{name}.pdf"), metadata=dict.fromkeys(nothing))
     plt.close(figure)
