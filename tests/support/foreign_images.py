@@ -79,7 +79,10 @@ def empty_image(folder: Path, program: Path) -> Path:
 
 
 def alpine_like_image(folder: Path, program: Path) -> Path:
-    """The same beside BusyBox, whose shell is not dash and whose `env` is not coreutils'."""
+    """The same beside BusyBox, whose shell is not dash and whose `env` is not coreutils'.
+
+    It has an entry point and a user, as images of services do.
+    """
     root = folder / "alpine"
     (root / "opt/app").mkdir(parents=True)
     os.link(program, root / PROGRAM[1:])
@@ -88,7 +91,11 @@ def alpine_like_image(folder: Path, program: Path) -> Path:
     subprocess.run(["chroot", root, "/bin/busybox", "--install", "-s", "/bin"], check=True)
     (root / "tmp").mkdir()
     (root / "tmp").chmod(0o1777)
-    return layout(folder / "alpine-oci", _packed(root))
+    made = layout(folder / "alpine-oci", _packed(root))
+    own = ["--config.entrypoint=/bin/false", "--config.user=1000", "--config.volume=/tmp"]
+    words = ["umoci", "config", "--image", f"{made}:app", *own]
+    subprocess.run(words, check=True, capture_output=True)
+    return made
 
 
 def debian_image(folder: Path, program: Path) -> Path:

@@ -15,8 +15,14 @@ from parity.benchmarks import benchmarks
 from parity.core.errors import UserError
 from parity.runtimes import every_arm
 from parity.software import foreign_image
-from parity.software.foreign_image import find_foreign, foreign_files, take_foreign
-from parity.software.images import needed_image
+from parity.software.foreign_image import (
+    find_foreign,
+    foreign_files,
+    refuse_no_image,
+    take_foreign,
+    with_digest,
+)
+from parity.software.images import image_configuration, needed_image
 
 DIGEST = f"sha256:{'1a' * 32}"
 
@@ -74,6 +80,22 @@ def test_a_store_s_image_is_named_by_digest(monkeypatch, program, answers, sourc
         find_foreign(f"other@sha256:{'2b' * 32}")
 
 
+def test_a_tag_is_what_a_store_calls_it_today_and_a_study_takes_the_digest(monkeypatch) -> None:
+    asked = {("podman", "host:50/app:1.2"): DIGEST, ("docker", "h:50/app"): DIGEST[7:]}
+
+    def answer(words: list[str], **_given: int) -> tuple[bool, str]:
+        return (words[0], words[-1]) in asked, asked.get((words[0], words[-1]), "")
+
+    monkeypatch.setattr(foreign_image, "answer_of", answer)
+    assert with_digest("host:50/app:1.2") == f"host:50/app@{DIGEST}"
+    assert with_digest("h:50/app") == f"h:50/app@{DIGEST}"
+    for same in ("other:1", f"app@{DIGEST}", "/tmp"):
+        assert with_digest(same) == same
+    with pytest.raises(UserError, match="no image h:50/app") as refused:
+        refuse_no_image("h:50/app", "image.from")
+    assert refused.value.action.endswith(f"h:50/app@{DIGEST}")
+
+
 def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
     text = tmp_path / "in.dat"
     text.write_text("1 2 3")
@@ -126,13 +148,17 @@ def test_the_same_image_gives_the_same_bytes_and_names_its_parent(tmp_path: Path
     image = f"{tmp_path}/app:one"
     subprocess.run(["tar", "-C", tmp_path / "root", "-cf", tmp_path / "app.tar", "."], check=True)
     layer = ["raw", "add-layer", "--image", image, tmp_path / "app.tar"]
-    for words in (["init", "--layout", tmp_path / "app"], ["new", "--image", image], layer):
+    own = ["config", "--image", image, "--config.entrypoint=/opt/app", "--config.user=1000"]
+    for words in (["init", "--layout", tmp_path / "app"], ["new", "--image", image], layer, own):
         subprocess.run(["umoci", *words], check=True, capture_output=True)
     hosts = tmp_path / "hosts"
     hosts.write_text("127.0.0.1 localhost\n")
     take = partial(take_foreign, str(tmp_path / "app"), hosts, log=tmp_path / "log")
     (foreign, first), (_, second) = (take(tmp_path / name) for name in ("one", "two"))
     assert first.digest == second.digest and first.recipe == second.recipe
+    # Neither would let the words run that we run in it.
+    said = image_configuration(Path(first.location))["config"]
+    assert not said.get("Entrypoint") and said["User"] in ("", "0:0")
     assert (first.parent, first.parent_digest) == ("foreign", foreign.digest)
     hosts.write_text("127.0.0.1 localhost other\n")
     _, other = take(tmp_path / "three")

@@ -3,9 +3,14 @@
 import hashlib
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from parity.command_line.main import main
@@ -213,6 +218,28 @@ def test_a_program_that_fails_or_hangs_or_is_not_there():
         output_of(["no-such-program"])
     assert not answer_of(["no-such-program"])[0]
     assert not answer_of(["sleep", "5"], seconds=0.1)[0]
+
+
+def test_a_program_that_hangs_up_its_group_on_a_full_disk_is_told_and_nobody_else_ends() -> None:
+    words = "echo 'tar: x: Cannot write: No space left on device' >&2; kill -HUP 0"
+    with pytest.raises(
+        UserError, match=r"^the file system is full\nthis command failed with status -1"
+    ):
+        output_of(["/bin/sh", "-c", words])
+
+
+def test_a_program_ends_with_what_it_started_when_we_are_interrupted(tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    words = ["/bin/sh", "-c", f"sleep 600 & echo $! > {child}.part; mv {child}.part {child}; wait"]
+    program = f"from parity.core.commands import output_of\noutput_of({words!r})"
+    caller = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
+    while not child.exists():
+        assert caller.poll() is None
+        time.sleep(0.01)
+    caller.send_signal(signal.SIGINT)
+    assert caller.wait(60)
+    left = int(child.read_text())
+    assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
 
 
 def test_packages_are_wanted_and_missing_by_what_wants_them():

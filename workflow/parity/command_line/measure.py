@@ -29,7 +29,7 @@ from parity.core.wording import listed
 from parity.measure.documents import BLOCK, read_sessions
 from parity.runtimes import arms
 from parity.runtimes.model import Arm
-from parity.software.foreign_image import refuse_no_image
+from parity.software.foreign_image import refuse_no_image, with_digest
 from parity.software.images import IMAGES
 
 SCALE = "measure"
@@ -63,8 +63,8 @@ def measure(
         minutes: how long to measure
         margin: what counts as no cost, in percent
         cpus: how many CPUs it is bound to; all if not given
-        image: an image of your own: a SIF file, an archive, an OCI layout, or name@sha256:… of
-            Docker's or Podman's store; absolute paths of the command are its own then
+        image: an image of your own: a SIF file, an archive, an OCI layout, or name:tag or
+            name@sha256:… of Docker's or Podman's store; absolute paths of the command are its own
         packages: Debian packages that the image needs besides, with commas between
         pattern: reads the program's own time or rate from what it prints, in one group
         better: which way what the pattern reads is better
@@ -83,6 +83,9 @@ def measure(
     if image and packages:
         raise UserError("an image of your own has its own packages", where="--packages, --image")
     if image:
+        named, image = image, with_digest(image)
+        if image != named:
+            print(f"{named} is {image}", file=sys.stderr)
         refuse_no_image(image, "--image")
         # A path of any folder, or a digest of a store.
         image = os.path.normpath(here / image) if Path(image).exists() else image

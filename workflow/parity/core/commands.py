@@ -1,9 +1,12 @@
 """The programs that we depend on: run, with what they said when they fail, or only asked."""
 
+import errno
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +14,9 @@ from parity.core.errors import UserError
 
 FUSE = Path("/dev/fuse")
 _LINES_SHOWN = 20
+# How programs say that a disk or a quota is full, and how long one may take to clean up.
+_FULL = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
+_LONGEST_END_SECONDS = 20
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,10 @@ def output_of(
     argv: Sequence[str | Path], *, environment: Mapping[str, str] | None = None,
     inherited: Collection[str] | None = None, log: Path | None = None, given: str = "",
 ) -> str:  # fmt: skip
-    """Run a command to its end and return its standard output.
+    """Run a command to its end, in a session of its own, and return its standard output.
 
-    Raises UserError: the program is not there or failed; the message ends with its output.
+    What it does to its process group, such as to hang up, does not reach ours. Raises UserError:
+    the program is not there, failed (the message ends with its output), or had no room.
 
     Args:
         environment: variables on top of our own.
@@ -53,21 +60,42 @@ def output_of(
     words = [str(word) for word in argv]
     ours = {k: v for k, v in os.environ.items() if inherited is None or k in inherited}
     seen = {**ours, **(environment or {})}
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(
-            words, input=given, capture_output=True, text=True, errors="replace", env=seen
-        )
+        process = subprocess.Popen(
+            words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, errors="replace", env=seen,
+            start_new_session=True,
+        )  # fmt: skip
     except FileNotFoundError as error:
         raise UserError(f"{words[0]} is not installed", action="make setup") from error
     except OSError as error:
         raise UserError(f"{words[0]} cannot be started: {error.strerror}") from error
+    with process:
+        try:
+            stdout, stderr = process.communicate(given)
+        finally:
+            _end(process)
     if log:
         with log.open("a") as file:
-            file.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}\n")
-    if done.returncode:
-        last = "\n".join((done.stdout + done.stderr).splitlines()[-_LINES_SHOWN:])
-        raise UserError(f"this command failed with status {done.returncode}: {words}\n{last}")
-    return done.stdout
+            file.write(f"$ {' '.join(words)}\n{stdout}{stderr}\n")
+    if status := process.returncode:
+        last = "\n".join((stdout + stderr).splitlines()[-_LINES_SHOWN:])
+        failed = f"this command failed with status {status}: {words}\n{last}"
+        if any(said in stderr for said in _FULL):
+            action = "make room and start Snakemake again: it goes on where it was"
+            raise UserError(f"the file system is full\n{failed}", action=action)
+        raise UserError(failed)
+    return stdout
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a program that is still there, because we were interrupted, and what it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_LONGEST_END_SECONDS)
 
 
 def answer_of(

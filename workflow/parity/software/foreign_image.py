@@ -29,6 +29,7 @@ ALLOWED = (
     "a SIF file, an archive of `docker save` or of an OCI layout, a folder that is an OCI layout,"
     " or <name>@sha256:<64 digits> of Docker's or Podman's store on this machine"
 )
+_TAGGED = re.compile(r"[A-Za-z0-9][\w./:-]*")
 _WHERE = "image.from"
 # What runtimes mount upon: some have a root that is read-only even for them.
 FOLDERS = ("/dev/shm", "/proc", "/sys", str(SCRATCH))
@@ -55,7 +56,23 @@ class Foreign(NamedTuple):
 def refuse_no_image(reference: str, where: str) -> None:
     """Refuse, by UserError, what is neither a file or folder here nor a digest in a store."""
     if not Path(reference).exists() and not IN_STORE.fullmatch(reference):
-        raise UserError(f"there is no image {reference}", where=where, allowed=ALLOWED)
+        # A tag may name another image tomorrow.
+        known = with_digest(reference)
+        action = f"name what it is today: {known}" if known != reference else ""
+        what = f"there is no image {reference}"
+        raise UserError(what, where=where, allowed=ALLOWED, action=action)
+
+
+def with_digest(reference: str) -> str:
+    """What `name` or `name:tag` is in a store of this machine, by its id; all else as it is."""
+    if not Path(reference).exists() and _TAGGED.fullmatch(reference):
+        for program, _ in _STORES:
+            words = [program, "image", "inspect", "--format={{.Id}}", reference]
+            answered, identity = answer_of(words, seconds=60)
+            if answered:
+                name = re.sub(r":[\w.-]+$", "", reference)
+                return f"{name}@sha256:{identity.removeprefix('sha256:')}"
+    return reference
 
 
 def foreign_files(reference: str) -> list[str]:
@@ -137,6 +154,12 @@ def take_foreign(
             output_of(["umoci", "unpack", *rootless, *image, bundle], log=log)
             _add(bundle / "rootfs", hosts.read_text(encoding="utf-8"), recipe)
             output_of(["umoci", "repack", *_AS_THEN, *image, bundle], log=log)
+            # Ours are all the words that are run, by root of the container: an entry point would
+            # take them for its own, and another user could not write where programs work.
+            cleared = [f"--clear=config.{key}" for key in ("entrypoint", "cmd", "volume")]
+            output_of(
+                ["umoci", "config", *cleared, "--config.user=0:0", *_AS_THEN, *image], log=log
+            )
             output_of(["umoci", "gc", "--layout", part], log=log)
             shutil.rmtree(bundle)
 
