@@ -27,6 +27,11 @@ from parity.software.images import ImageRecord, config_digest
 NONE = ImageRecord("directory")
 
 
+@pytest.fixture(autouse=True)
+def no_cache_of_the_user(tmp_path_factory, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
 @pytest.fixture
 def tree(tmp_path):
     root = tmp_path / "tree"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.core.documents import read_document, write_document
-from parity.software import build
+from parity.software import build, cache
 from parity.software import images as records
 from parity.software import install as installation
 from parity.software.foreign_image import take_foreign
@@ -28,6 +28,22 @@ def install(
 def probe() -> None:
     """Print which runtimes and benchmarks are here, and what to do about those that are not."""
     print("\n".join(installation.probe_lines()))
+
+
+def clean(yes: bool = False) -> None:
+    """Say which images of ours this user's cache and stores hold, and remove them with --yes.
+
+    Whoever needs one again makes it anew; nothing of anybody else's is touched.
+    """
+    total = 0
+    for each in cache.kept():
+        total += each.size
+        left = cache.forget(each) if yes else ""
+        print(f"{each.size / 1e6:8.1f} MB  {each.store}  {each.name}  {left}".rstrip())
+    done = "removed" if yes else "not removed without --yes"
+    print(
+        f"{total / 1e6:8.1f} MB  in all, {done}; files and layers that images share count each time"
+    )
 
 
 def bootstrap_base(record: Path, log: Path, base_image: str, folder: str | None) -> None:

@@ -25,8 +25,8 @@ from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.core.files import files_below
 from parity.runtimes.model import Arm, manifest_digest
-from parity.software import images
-from parity.software.debian_packages import debian_sources
+from parity.software import cache, images
+from parity.software.debian_packages import debian_sources, releases_of
 from parity.software.images import TAG, ImageRecord, config_digest, image_configuration
 from parity.software.native import read_origin
 from parity.software.spack import Spack, write_scope
@@ -181,7 +181,7 @@ def build_command(
 
 def made(
     empty: ImageRecord, make: Callable[[Path], str | None], destination: Path, tool: Sequence[str],
-    log: Path | None, *,
+    log: Path | None, *, decides: Sequence[str] = (),
     digest: Callable[[str], str] = lambda location: files.digest(Path(location)),
     size: Callable[[str], int] = lambda location: files.size_on_disk(Path(location)),
 ) -> ImageRecord:  # fmt: skip
@@ -193,21 +193,33 @@ def made(
         tool: command that says the version of what makes it.
         log: where the whole message of a failure goes, and the record has a reason: one format that
             cannot be made keeps nobody from measuring the others. Without, UserError is raised.
+        decides: all that decides what comes out, if it can be said: then it is made once for a
+            user, and taken from the cache by the next folder.
         digest, size: from a location to `sha256:…` of what is there, and to its bytes.
     """
     if empty.reason:
         return empty
     part = destination.with_name(f".{destination.name}.part")
     images.remove(part)
+    kept = cache.folder_of(empty.format, *decides) if decides else None
+    if kept and (known := cache.take(kept, part)):
+        if digest(str(part)) == known.digest:
+            images.publish(part, destination)
+            print(f"{empty.format} was made before, and is taken from {kept}")
+            return replace(known, parent_digest=empty.parent_digest, location=str(destination))
+        images.remove(part)
     try:
         start = time.monotonic()
-        location = make(part)
+        location = make(part) or str(part)
         seconds = round(time.monotonic() - start, 3)
-        if location is None or location == str(part):
+        if is_here := location == str(part):
             images.publish(part, destination)
             location = str(destination)
         found = {"digest": digest(location), "bytes": size(location), "location": location}
-        return replace(empty, **found, seconds=seconds, tool=answer_of(tool)[1])
+        record = replace(empty, **found, seconds=seconds, tool=answer_of(tool)[1])
+        if kept and is_here:
+            cache.keep(kept, record)
+        return record
     except UserError as error:
         if not log:
             raise
@@ -240,8 +252,10 @@ def base_image(named: str, destination: Path, log: Path) -> ImageRecord:
         output_of(argv, environment=when, inherited=BUILD_VARIABLES, log=log)
 
     no_mirror = "" if sources else "apt knows no Debian mirror for this release"
-    empty = ImageRecord("base", reason=no_mirror)
-    return made(empty, bootstrap, destination, ("mmdebstrap", "--version"), log)
+    empty, tool = ImageRecord("base", reason=no_mirror), ("mmdebstrap", "--version")
+    # What the mirror had when apt was last asked to look: packages are of that state, too.
+    decides = (answer_of(tool)[1], SOURCE_DATE_EPOCH, *sources, *releases_of(suite))
+    return made(empty, bootstrap, destination, tool, log, decides=decides)
 
 
 def build_image(base: ImageRecord, context: Context, destination: Path, log: Path) -> ImageRecord:
@@ -285,8 +299,9 @@ def build_image(base: ImageRecord, context: Context, destination: Path, log: Pat
 
     empty = replace(empty, recipe=recipe)
     return made(
-        empty, build, destination, builder.alive, log, digest=lambda o: manifest_digest(Path(o))
-    )
+        empty, build, destination, builder.alive, log, decides=(recipe,),
+        digest=lambda o: manifest_digest(Path(o)),
+    )  # fmt: skip
 
 
 def _of(parent: ImageRecord, image_format: str, reason: str = "") -> ImageRecord:
@@ -324,4 +339,9 @@ def make_format(
 
     parent = directory if arm.made_from == "directory" else oci
     empty = _of(parent, str(arm.image_format), parent.reason or arm.probe().reason)
-    return made(empty, convert, destination, arm.converter, log, digest=arm.digest, size=arm.size)
+    # In a store it lies once for all already.
+    decides = () if not oci.recipe else (oci.digest, parent.digest, answer_of(arm.converter)[1])
+    return made(
+        empty, convert, destination, arm.converter, log, decides=decides, digest=arm.digest,
+        size=arm.size,
+    )  # fmt: skip

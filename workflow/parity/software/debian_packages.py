@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.files import digest
 
 
 def installed_packages(names: Iterable[str] = ()) -> dict[str, str]:
@@ -76,3 +77,10 @@ def debian_sources(suite: str) -> list[str]:
             if origin == "Debian" and release in releases
         }
     )
+
+
+def releases_of(suite: str) -> list[str]:
+    """Digests of what apt last read of a release from its mirrors; they change with any package."""
+    lists = Path("/var/lib/apt/lists")
+    found = (path for end in ("InRelease", "Release") for path in lists.glob(f"*_{suite}*_{end}"))
+    return sorted(map(digest, found))

@@ -39,6 +39,12 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # Neither an image nor its history says when we made it: the same one gives the same bytes.
 _DAY = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(SOURCE_DATE_EPOCH)))
 _AS_THEN = ("--history.created", _DAY, "--history.created_by", "parity")
+# Ours are all the words that are run, by root of the container: an entry point would take them for
+# its own, another user could not write where programs work, and no layer can add to a volume.
+_NEITHER = (
+    *(f"--clear=config.{key}" for key in ("entrypoint", "cmd", "volume")),
+    "--config.user=0:0",
+)
 _SIF_BEGIN, _SIF_MAGIC = 32, b"SIF_MAGIC"
 # The line of its root file system, in what `apptainer sif list` says of it.
 _SYSTEM = re.compile(r"\|(\d+)-\d+ *\|FS \(Squashfs/\*System/(\w+)\)")
@@ -133,7 +139,7 @@ def take_foreign(
         The records of the foreign image, and of the layout, whose parent it is.
     """
     foreign = find_foreign(reference)
-    text = "\0".join([foreign.digest, hosts.read_text("utf-8"), *FOLDERS, *FILES])
+    text = "\0".join([foreign.digest, hosts.read_text("utf-8"), *FOLDERS, *FILES, *_NEITHER])
     recipe = hashlib.sha256(text.encode()).hexdigest()
 
     def take(part: Path) -> None:
@@ -149,17 +155,12 @@ def take_foreign(
             if theirs != ours:
                 what = f"{reference} is an image for {theirs}, and this machine is {ours}"
                 raise UserError(what, where=_WHERE)
+            output_of(["umoci", "config", *_NEITHER, *_AS_THEN, *image], log=log)
             # The image is unpacked and added to, and the difference packed as its top layer.
             rootless = ["--rootless"] if os.getuid() else []
             output_of(["umoci", "unpack", *rootless, *image, bundle], log=log)
             _add(bundle / "rootfs", hosts.read_text(encoding="utf-8"), recipe)
             output_of(["umoci", "repack", *_AS_THEN, *image, bundle], log=log)
-            # Ours are all the words that are run, by root of the container: an entry point would
-            # take them for its own, and another user could not write where programs work.
-            cleared = [f"--clear=config.{key}" for key in ("entrypoint", "cmd", "volume")]
-            output_of(
-                ["umoci", "config", *cleared, "--config.user=0:0", *_AS_THEN, *image], log=log
-            )
             output_of(["umoci", "gc", "--layout", part], log=log)
             shutil.rmtree(bundle)
 
