@@ -157,7 +157,7 @@ def steps(engine: Engine) -> Iterator[Conclusion]:
             nearest = (over(case, metric, arm, (rung,), margin) for rung in reversed(below))
             on_reference = over(case, metric, arm, of_case, margin)
             contrast = next(
-                (each for each in nearest if engine.evidence(each).by_block), on_reference
+                (each for each in nearest if engine.evidence(each).blocks), on_reference
             )
             yield _concluded(engine, STEP, contrast, (pair,), pair, of_case)
         if plan.double in arms:
@@ -191,7 +191,7 @@ def _concluded(
     """A row: the decision, and what it is of; `of_cases` are the natives of its cases."""
     dataset, sides = engine.dataset, (contrast.arm, contrast.reference)
     of_case = engine.numbers(contrast.cases[0], contrast.metric)
-    blocks = engine.evidence(contrast).by_block
+    blocks = engine.evidence(contrast).blocks
     natives_of = [arms for _, _, arms in contrast.terms if arms[0] == contrast.reference]
     return Conclusion(
         form=form, benchmark=dataset.plan.case(contrast.cases[0]).benchmark,
@@ -217,16 +217,15 @@ def _pair_table(engine: Engine, compared: Iterable[tuple[Conclusion, Contrast]])
         name: [] for name in ("block", "value", "reference_value", "effect")
     }
     for _, contrast in compared:
-        effects = engine.evidence(contrast).by_block
+        found = engine.evidence(contrast)
         of_case = engine.numbers(contrast.cases[0], contrast.metric)
         (_, case, (arm,)), _ = contrast.terms
-        values, logs = of_case.of(arm), np.array(list(effects.values()), float)
-        own = np.array([values[block] for block in effects], float)
-        other = own * np.exp(-of_case.sign * logs) if contrast.ratio else own - logs
+        values = of_case.of(arm)
+        own = np.array([values[block] for block in found.blocks], float)
+        other = own * np.exp(-of_case.sign * found.means) if contrast.ratio else own - found.means
         named += [(case, contrast.metric, arm, contrast.reference)]
-        for name, column in zip(
-            parts, (np.array(list(effects), object), own, other, logs), strict=True
-        ):
+        sides = np.array(found.blocks, object), own, other, found.means
+        for name, column in zip(parts, sides, strict=True):
             parts[name].append(column)
     if not named:
         return tables.frame(tables.PAIRS, [])

@@ -14,7 +14,7 @@ all of them are concluded in this order, here and nowhere else:
 8. assay: the positive control has to show a difference before "the same" is said.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, TypeVar, cast
@@ -114,15 +114,21 @@ class Evidence(NamedTuple):
     """What a contrast is decided by.
 
     Attributes:
-        by_block: the effect of each block that holds every cell, against the mean of references.
+        blocks, means: those that hold every cell, and their effects against the mean of references.
         units: those that are independent, a row for each reference, and what nodes or sessions
             that differ have against any conclusion.
     """
 
-    by_block: Mapping[str, float]
+    blocks: Sequence[str]
+    means: np.ndarray
     units: Sample
     losses: str  # what lost runs have against it; empty for nothing
     levels: Levels  # of the last look at the blocks
+
+    @property
+    def by_block(self) -> dict[str, float]:
+        """The effect of each of these blocks."""
+        return dict(zip(self.blocks, self.means.tolist(), strict=True))
 
     @property
     def objection(self) -> str:
@@ -135,7 +141,7 @@ class Evidence(NamedTuple):
         An objection stands beside what is inconclusive anyway, too: others build on it.
         """
         decision = decide(self.units.effects, margin, ratio, self.levels)
-        decision = replace(decision, blocks=len(self.by_block))
+        decision = replace(decision, blocks=len(self.blocks))
         return decision.without_claim(self.objection, barred=True)
 
 
@@ -193,10 +199,10 @@ class Engine:
         sides, cases = (contrast.metric, contrast.arm, contrast.reference), contrast.cases
         losses = (self._losses(case, *sides, contrast.ratio) for case in cases)
         levels = (self.dataset.levels(case, contrast.arm) for case in cases)
-        means = effects.mean(axis=1).tolist() if blocks else []
-        by_block = dict(zip(blocks, means, strict=True))
-        units = sample(by_block, self.dataset.places, effects)
-        return Evidence(by_block, units, next(filter(None, losses), ""), strictest(levels))
+        means = effects.mean(axis=1) if blocks else np.zeros(0)
+        by_block = dict(zip(blocks, means.tolist(), strict=True))
+        units, lost = sample(by_block, self.dataset.places, effects), next(filter(None, losses), "")
+        return Evidence(blocks, means, units, lost, strictest(levels))
 
     @_once
     def decided(self, contrast: Contrast) -> Decision:

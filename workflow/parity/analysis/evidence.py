@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
 from operator import attrgetter
 from statistics import fmean
 from typing import NamedTuple
@@ -28,7 +28,7 @@ LOST_SHARE = 0.05
 LOSSES = "runs were lost"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Numbers:
     """The numbers of one case and metric that count."""
 
@@ -47,18 +47,18 @@ class Numbers:
 
     def costs(self, arm: str) -> Mapping[str, float]:
         """Logs of what an arm costs by block: of the number, or of its inverse."""
-        if arm not in self._logs:
-            positive = ((block, value) for block, value in self.of(arm).items() if value > 0)
-            self._logs[arm] = {block: self.sign * math.log(value) for block, value in positive}
-        return self._logs[arm]
+        return _logs(self, arm)
 
     def column(self, ratio: bool, arm: str) -> Mapping[str, float]:
         """What a contrast sums, by block: the logs of the costs of an arm, or its numbers."""
         return self.costs(arm) if ratio else self.of(arm)
 
-    @cached_property
-    def _logs(self) -> dict[str, dict[str, float]]:
-        return {}
+
+# Comparisons of a case and metric follow each other; of all of them it would be most of the memory.
+@lru_cache(maxsize=16)
+def _logs(numbers: Numbers, arm: str) -> dict[str, float]:
+    positive = ((block, value) for block, value in numbers.of(arm).items() if value > 0)
+    return {block: numbers.sign * math.log(value) for block, value in positive}
 
 
 # By case and metric.
@@ -88,14 +88,15 @@ def numbers(values: pd.DataFrame) -> dict[tuple[str, str], Numbers]:
     Raises ValueError: a block holds two counted numbers of one arm.
     """
     by_case: dict[tuple[str, str], Numbers] = {}
-    # All of an arm share the names of blocks.
-    codes, names = pd.factorize(values["block"])
-    data = values.assign(block=np.asarray(names, object)[codes])
+    # All share the names of blocks, which a column of texts would make anew for each.
+    codes, texts = pd.factorize(values["block"])
+    data, names = values.assign(block=codes), texts.tolist()
     for key, rows in data.groupby(["case", "metric", "arm"], sort=False):
         case, metric, arm = map(str, key)
         if (case, metric) not in by_case:
             by_case[case, metric] = Numbers(*rows.iloc[0][["unit", "better"]])
-        of_arm = dict(zip(rows["block"], rows["value"].tolist(), strict=True))
+        blocks = map(names.__getitem__, rows["block"].tolist())
+        of_arm = dict(zip(blocks, rows["value"].tolist(), strict=True))
         by_case[case, metric].by_arm[arm] = of_arm
         if len(of_arm) < len(rows):
             raise ValueError(f"two final values of a block: {case}, {metric}, {arm}")

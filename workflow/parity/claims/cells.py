@@ -116,7 +116,7 @@ class Cell:
     @property
     def blocks(self) -> int:
         """Blocks that hold a value of both arms, and for a ratio one above zero."""
-        return len(self.evidence(self.ratio).by_block)
+        return len(self.evidence(self.ratio).blocks)
 
     @property
     def levels(self) -> BothLevels:

@@ -22,6 +22,8 @@ _ANYWHERE = {
     HOME: _BEGINS + r"/root(?![\w.-])|/(?:home|Users)/[^/\s\"'\\:,;=]+",
     USER: r"(?:(?<=/tmp/parity/)|(?<=/dev/shm/parity-))[1-9][0-9]*",
 }
+# One of these stands in whatever is private of itself.
+_MARKS = ("/results/", "/root", "/home/", "/Users/", "/tmp/parity/", "/dev/shm/parity-")
 # Users that images and clouds bring along: their names are words of programs, and name nobody.
 _NOBODY = {"root", "admin", "user", "test", "debian", "ubuntu", "fedora", "centos", "runner"}
 # A name is no part of another word, nor of the kernel's settings (/proc/sys/vm); and what a system
@@ -45,10 +47,11 @@ class Private:
         user = psutil.Process().username()
         self._names = {} if user in _NOBODY or user.isdecimal() else {user: USER}
         self._names |= dict(nodes or {})
-        patterns = _ANYWHERE
+        patterns, self._marks = _ANYWHERE, {*_MARKS, *self.known}
         if nodes:
             # Slurm writes many of them as n[1-4].
             stems = {re.sub(r"\d+$", "", node) for node in nodes}
+            self._marks |= stems
             patterns = {**patterns, NODES: rf"{_BEGINS}{_any_of(stems)}\d*\[[\d,-]+\]"}
         self._places = ("", *patterns)
         own = rf"{_any_of(self._paths)}(?![\w.-])" if self._paths else "(?!)"
@@ -62,6 +65,8 @@ class Private:
 
     def left_out(self, text: str) -> str:
         """The text with what stands for each private name in its place; of that text, the same."""
+        if not any(mark in text for mark in self._marks):
+            return text
 
         def place(found: re.Match[str]) -> str:
             return self._places[(found.lastindex or 1) - 1] or self._paths[found[0]]
