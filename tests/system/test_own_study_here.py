@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from clones import never_wait_for_quiet, succeeded
+from clones import never_wait_for_quiet, refused, succeeded
 
 pytestmark = pytest.mark.system
 SLEEP = {"title": "Sleep", "program": ["/bin/sleep", "0.1"], "binaries": ["/bin/sleep"]}
@@ -15,7 +15,7 @@ STUDY = {
     "study": "mine", "title": "A program of mine", "reproduces": "none", "seed": 7,
     "reference": "native-a", "aa_pair": ["native-a", "native-b"], "arms": ["native-a", "native-b"],
     "benchmarks": {"mine": {"margin_percent": 5, "command": SLEEP}},
-    "scales": {"tiny": {"blocks": 6, "looks": [4, 6], "blocks_per_job": 6, "minutes": 0.001}},
+    "scales": {"tiny": {"blocks": 6, "looks": [5, 6], "blocks_per_job": 6, "minutes": 0.001}},
 }  # fmt: skip
 SUMMARY = "results/live/mine-tiny/summary.txt"
 WORDS = (SUMMARY, "--config", "study=config/studies/mine.yaml", "scale=tiny", "data=live")
@@ -39,3 +39,16 @@ def test_more_minutes_measure_more_at_the_first_call(study: Path) -> None:
     assert _blocks(study) == 1
     succeeded(study, *WORDS, "minutes=10")
     assert _blocks(study) == 6
+
+
+def test_a_program_that_always_fails_ends_it_after_a_block(study: Path) -> None:
+    script = "echo 'no module named x' >&2; exit 3"
+    command = SLEEP | {"program": ["/bin/sh", "-c", script], "binaries": ["/bin/sh"]}
+    own = {"mine": {"margin_percent": 5, "command": command}}
+    content = STUDY | {"study": "vain", "benchmarks": own}
+    (study / "config/studies/vain.yaml").write_text(yaml.safe_dump(content))
+    before, words = _blocks(study), [word.replace("mine", "vain") for word in WORDS]
+    said = refused(study, *words, "minutes=10")
+    assert "nothing of this study can be compared\nSleep, " in said
+    assert said.count(": exit-status: exit status 3: no module named x\n") == 2
+    assert _blocks(study) == before + 1

@@ -61,6 +61,9 @@ def test_the_answer_comes_first_and_the_folder_is_a_workflow_s(folder, capfd) ->
     main(["measure", "--runtimes=docker,podman", "--minutes=3", "--", "./solver", "--minutes", "x"])
     said = capfd.readouterr()
     assert said.out.splitlines()[0] == "the answer" and "progress" in said.err
+    begin = said.err.splitlines()[0]
+    assert begin.startswith("What containers cost ") and begin.endswith("Podman, for 3 min")
+    assert "before that its image is made" in said.err
     made = folder / "parity-solver"
     summary = "results/live/solver-measure/summary.txt"
     assert (made / "called").read_text().split()[-2:] == [summary, "dashboard"]

@@ -96,6 +96,20 @@ def test_waiting_for_an_idle_node_is_none_of_the_minutes(plan, tmp_path, capsys)
     assert "of its" not in said[0] and said[1].endswith("an idle node, and none of the minutes")
 
 
+def test_who_goes_on_after_an_hour_is_told_of_two_sessions(plan, tmp_path, capsys) -> None:
+    folders = [tmp_path / each.name for each in plan.blocks]
+    folders[0].mkdir()
+    progress.begin(plan.blocks[0], folders[0])
+    for minutes in (50, 70):
+        progress.Told(plan, folders).before()
+        assert capsys.readouterr().out == ""
+        ended = (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat()
+        PROGRESS.write_in(folders[0], replace(PROGRESS.read_in(folders[0]), updated=ended))
+    progress.Told(plan, folders).before()
+    said = capsys.readouterr().out
+    assert f"ended at {ended[:16]} UTC" in said and "a study of another name" in said
+
+
 def test_a_block_without_the_file_is_counted_from_its_records(plan, tmp_path) -> None:
     block = plan.blocks[0]
     first, second, *_ = [entry.name for entry in block.runs]

@@ -1,10 +1,12 @@
 """A factor crossed with the container, the ladder, and what Spack provides: drawn and said."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pandas as pd
 import pytest
 import synthetic
 from figure_help import drawn, texts, words_apart
@@ -145,6 +147,14 @@ def test_an_arm_that_a_case_leaves_out_is_said_to_be_no_part_of_it(tmp_path: Pat
     view = synthetic.view(tmp_path, plan, synthetic.records(plan))
     assert "Docker" not in texts(figures.draw(view, SPECS["stream"]))
     assert view.absence("stream", "docker") == "not planned"
+    # Why its runs failed goes before why there are no more of them.
+    lost = {"case": "stream", "arm": "podman", "stage": "ran"}
+    rows = [lost | {"reason": why, "runs": runs} for why, runs in
+            (("unparsable", 1), ("stopped-time", 9))]  # fmt: skip
+    analysis = replace(view.analysis, losses=pd.DataFrame(rows))
+    assert (
+        replace(view, analysis=analysis).absence("stream", "podman") == "no valid run: unparsable"
+    )
     assert "docker" not in view.comparisons("stream", "copy")
 
 

@@ -69,6 +69,16 @@ def test_podman_is_asked_again_to_remove_what_was_about_to_end(answers, asked, m
     assert seen == [["podman", "rm", "--force", "--ignore", "--time=0", "run-1"]] * asked
 
 
+@pytest.mark.parametrize(("driver", "is_slow"), [("vfs", True), ("overlay", False)])
+def test_podman_names_a_storage_driver_that_copies(monkeypatch, driver, is_slow) -> None:
+    monkeypatch.setattr(engines, "is_installed", lambda _name: True)
+    says = {"--version": "podman version 5", "info": driver}
+    monkeypatch.setattr(engines, "answer_of", lambda words: (True, says[words[1]]))
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    version = arms()["podman"].probe().version
+    assert version == f"podman version 5{f'; {engines.COPIES}' if is_slow else ''}"
+
+
 def test_two_clones_of_one_campaign_have_no_container_of_one_name(tmp_path, monkeypatch):
     """An engine has one list of names, and both may be process 7, in turn or in containers."""
     monkeypatch.setattr(os, "getpid", lambda: 7)

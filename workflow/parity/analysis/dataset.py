@@ -17,7 +17,7 @@ from parity.analysis.sequential import ONE_LOOK, Levels, levels_at
 from parity.benchmarks.model import counted
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
-from parity.plan.looks import is_stopped
+from parity.plan.looks import PAUSE, is_stopped
 from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.plan.system import SystemKind, kind_of
 from parity.records import schema
@@ -33,9 +33,8 @@ CONFOUNDED = (BINARY_DIFFERS, LIBRARIES_DIFFER)
 # SHA-256 of the binary and of its libraries; empty text where a run does not say it.
 Digests = tuple[str, str]
 ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
-# A longer pause between two blocks ends a session: what was warm has cooled, and who else is on
-# the machine has changed.
-PAUSE = pd.Timedelta(hours=1)
+# Reasons that say little without their detail.
+DETAILED = (NOT_TESTED, "exit-status", "runtime-broken")
 
 
 def identity(both: Sequence[tuple[Digests, Digests]]) -> str:
@@ -130,10 +129,11 @@ class Dataset:
 
     @cached_property
     def final_runs(self) -> pd.DataFrame:
-        """The attempt of each run that counts; `not-tested` carries its detail in the reason."""
+        """The attempt of each run that counts; reasons in `DETAILED` carry their last line."""
         final = self.runs[self.runs["final"]].copy()
-        absent = final["reason"] == NOT_TESTED
-        final.loc[absent, "reason"] = f"{NOT_TESTED}: " + final.loc[absent, "detail"]
+        told = final["reason"].isin(DETAILED) & (final["detail"] != "")
+        last = final.loc[told, "detail"].str.split("\n").str[-1]
+        final.loc[told, "reason"] += ": " + last
         return final
 
     @cached_property

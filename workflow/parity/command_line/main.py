@@ -64,9 +64,14 @@ def commands() -> dict[str, Command]:
 
 def main(words: Sequence[str] | None = None) -> None:
     """Run a command; a mistake of the user's is a message and a status of its own."""
-    words = sys.argv[1:] if words is None else words
     # What a command loads and reads it keeps: it is seldom looked through for what could go.
     gc.set_threshold(100_000)
+    # Ctrl-C may come while the command is loaded.
+    with shown_to_the_user(REFUSED):
+        _run(sys.argv[1:] if words is None else words)
+
+
+def _run(words: Sequence[str]) -> None:
     asks = "What does a container cost a program, and is it anything?"
     parser = argparse.ArgumentParser("parity", description=asks)
     parsers = parser.add_subparsers(metavar="command", required=True)
@@ -79,8 +84,7 @@ def main(words: Sequence[str] | None = None) -> None:
     code = known[words[0]].code
     parameters = inspect.signature(code).parameters.values()
     together = [given.pop(p.name) for p in parameters if p.kind is p.VAR_POSITIONAL]
-    with shown_to_the_user(REFUSED):
-        code(*(value for values in together for value in values), **given)
+    code(*(value for values in together for value in values), **given)
 
 
 def add_options(parser: argparse.ArgumentParser, code: Callable[..., None]) -> None:

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
 import yaml
@@ -27,10 +28,11 @@ from parity.core.package import PROJECT
 from parity.core.settings import load_yaml, schema
 from parity.core.wording import listed
 from parity.measure.documents import BLOCK, read_sessions
+from parity.preview.terminal import duration
 from parity.runtimes import arms
 from parity.runtimes.model import Arm
 from parity.software.foreign_image import refuse_no_image, with_digest
-from parity.software.images import IMAGES
+from parity.software.images import IMAGES, read_images, write_images
 
 SCALE = "measure"
 # A block is one run in each arm; the first look comes as soon as both tests can decide.
@@ -101,9 +103,12 @@ def measure(
     )  # fmt: skip
     of_study = f"config/studies/{name}.yaml"
     texts = {of_study: yaml.safe_dump(study, sort_keys=False, allow_unicode=True)}
+    of_arms = [arms()[arm] for arm in study["arms"]]
     if folder.exists():
         _refuse_another_study(study, folder / of_study)
+        print(_intended(study, of_arms), file=sys.stderr)
     else:
+        print(_intended(study, of_arms), _of_image(of_arms), sep="\n", file=sys.stderr)
         settings = load_yaml(PROJECT / "config/config.yaml")
         settings |= {"study": of_study, "scale": SCALE, "data": "live"}
         # A folder in which `snakemake` measures the study and nothing else.
@@ -132,6 +137,29 @@ def measure(
     print(f"cd {folder.name}; parity snakemake -- all: sets its paper, too")
 
 
+def _intended(study: Mapping[str, Any], of_arms: Sequence[Arm]) -> str:
+    """What is measured, and for how long."""
+    (scale,), titles = study["scales"].values(), [arm.title for arm in of_arms]
+    looks = ", ".join(map(str, scale["looks"]))
+    return (
+        f"{study['title']}: {listed(titles)}, for {scale['minutes']:g} min\n"
+        f"  a block is {len(titles)} runs; bounds are told after {looks} blocks, if time is left"
+    )
+
+
+def _of_image(of_arms: Sequence[Arm]) -> str:
+    """What is made before, and how long that took where the archives were measured."""
+    took: dict[str, list[float]] = {"base": [], "oci": []}
+    took |= {arm.image_format: [] for arm in of_arms if arm.image_format}
+    for path in PROJECT.glob(f"results/archive/*/{IMAGES}"):
+        for name, record in read_images(path).items():
+            if name in took and record.seconds:
+                took[name].append(record.seconds)
+    seconds = sum(median(each) for each in took.values() if each)
+    about = f": about {duration(seconds)} on other machines" if seconds else ""
+    return f"  before that its image is made, where it is not there yet{about}"
+
+
 def _refuse_another_study(study: Mapping[str, Any], file: Path) -> None:
     """Refuse (UserError) to go on in a folder whose study is not this one; minutes may differ."""
     known = {**load_yaml(file)} if file.exists() else {}
@@ -153,10 +181,11 @@ def _so_far(folder: Path, live: Path) -> str:
     blocks = sorted(each.parent for each in folder.glob(f"results/blocks/*/{BLOCK.file}"))
     if not blocks:
         return "no block was measured yet: nothing is known"
-    images = max(folder.glob(f"results/images/**/{IMAGES}"), key=os.path.getmtime)
     system = read_sessions(blocks[0])[0].start.system
     with tempfile.TemporaryDirectory() as temporary:
-        dataset = Path(temporary) / live.name
+        dataset, images = Path(temporary) / live.name, Path(temporary) / IMAGES
+        # What is concluded does not rest on the records of images, which may be anywhere.
+        write_images(images, {})
         collect(live / PLAN, blocks, images, system, dataset)
         found = analysed(dataset).analysis.comparisons
     so_far = read_plan(live / PLAN), found

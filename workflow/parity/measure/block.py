@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,11 +13,13 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from parity.benchmarks.model import Program
+from parity.benchmarks.own_program import WALL
 from parity.core.commands import answer_of
 from parity.core.errors import UserError
 from parity.measure import documents, places, progress
 from parity.measure.attempt import AllocationLost, ArmLost, Order, make_attempt
 from parity.measure.inner_command import clean_up, on_each_node
+from parity.measure.node_check import audit_arm
 from parity.measure.session import (
     Session,
     begin_session,
@@ -36,6 +39,8 @@ from parity.software.images import ImageRecord
 
 # Reasons for which a run may fail in one block and not in the next.
 OF_OTHERS = ("gate-", progress.INTERRUPTED)
+# So many starts at least should a run last whose wall clock counts.
+STARTS = 10
 # Of a campaign that was not looked at yet.
 NO_STOPS: Mapping[tuple[str, str], Stop] = MappingProxyType({})
 
@@ -267,15 +272,17 @@ def run_batch(
     names, session = [block.name for block in batch.blocks], None
     measured: list[str] = []
     told = progress.Told(plan, [blocks / block.name for block in plan.blocks])
+    told.before()
     try:
         for name in names:
             if not (folder := blocks / name).exists() and is_time_over(plan, blocks):
                 break
             if not is_measured(plan, folder, images):
-                given = (plan, name, images, expected, system, folder)
+                given, is_first = (plan, name, images, expected, system, folder), session is None
                 session = run_block(*given, stops, checked=session)
-                if plan.block(name).number == 1:
+                if session and is_first and (len(names) > 1 or plan.block(name).number == 1):
                     _refuse_vain(plan, folder)
+                    _warn_of_starts(plan, folder, session)
                 told.after(name, is_last=name == names[-1])
             measured.append(name)
     finally:
@@ -289,7 +296,7 @@ def run_batch(
 
 
 def _refuse_vain(plan: Plan, folder: Path) -> None:
-    """Say of the first block which runs failed, and why.
+    """Say of the first block that was measured which runs failed, and why.
 
     Raises UserError: by that no arm could be compared with the reference, so that going on is vain.
     """
@@ -308,13 +315,33 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
         title = plan.benchmark_titles[plan.case(run.case).benchmark]
         said = f"{last.reason}: {last.detail}" if last.detail else last.reason
         lost.append(f"{title}, {plan.arm_titles[run.arm]}: {said}")
-    for line in lost:
-        print(f"not measured: {line}", flush=True)
     arms = {(case, arm) for case, arm in good if (case, plan.reference) in good}
     if lost and not plan.is_paired and all(arm in plan.aa_pair for _, arm in arms):
         problem = "\n".join(["nothing of this study can be compared", *lost])
-        action = f"mend that, and {places.GO_ON}"
-        raise UserError(problem, where=f"study {plan.study}, after its first block", action=action)
+        action = "mend that, and start the same command again"
+        raise UserError(problem, where=f"block {record.name}", action=action)
+    for line in lost:
+        print(f"no run ended well: {line}", flush=True)
+
+
+def _warn_of_starts(plan: Plan, folder: Path, session: Session) -> None:
+    """Say of which wall clocks a start is a large part, by starting each arm once more."""
+    for run in plan.block(folder.name).runs if not plan.is_paired else ():
+        arm, record = (
+            every_arm()[run.arm],
+            progress.good_record(progress.attempts_of(folder / "runs" / run.name)),
+        )
+        if not (arm.image_format and record and record.wall_seconds):
+            continue
+        if WALL not in plan.case(run.case).definition.metrics:
+            continue
+        before = time.monotonic()
+        audit_arm(arm, session.states[run.arm].image, {}, session.tools)
+        start = time.monotonic() - before
+        if record.wall_seconds < STARTS * start:
+            said = f"a run takes {record.wall_seconds:.2f} s, and a start alone {start:.2f} s"
+            print(f"{plan.arm_titles[run.arm]}: {said}, so its ratio tells much of starting: give"
+                  " it more work, or a pattern that reads its own time", flush=True)  # fmt: skip
 
 
 def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> bool:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from parity.core.errors import UserError
 from parity.measure import places
 from parity.measure.documents import BLOCK, PROGRESS, RECORD, BlockProgress, RunRecord
-from parity.plan.looks import stage_of
+from parity.plan.looks import PAUSE, stage_of
 from parity.plan.plan import Block, Plan
 
 # Reasons of the block as a whole: trying the run once more at once would not mend them,
@@ -182,6 +182,15 @@ class Told:
 
     def __init__(self, plan: Plan, folders: Sequence[Path]) -> None:
         self._plan, self._folders, self._tenth, self._waited = plan, folders, 0, 0.0
+
+    def before(self) -> None:
+        """Advise who goes on after a pause that makes two sessions of one campaign."""
+        updated = [read(self._plan.block(folder.name), folder) for folder in self._folders]
+        last = max((each.updated for each in updated if each), default=places.now())
+        if datetime.fromisoformat(last) + PAUSE < datetime.fromisoformat(places.now()):
+            print(f"the blocks so far ended at {last[:16]} UTC, so these are of another session:"
+                  " where two differ nothing is concluded; a study of another name has one alone",
+                  flush=True)  # fmt: skip
 
     def after(self, name: str, is_last: bool) -> None:
         """Say it after a block; after the last one of a batch the workflow tells how far it is."""

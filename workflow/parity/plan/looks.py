@@ -8,6 +8,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,6 +85,9 @@ def is_stopped(reason: str) -> bool:
     return reason.startswith(STOPPED)
 
 
+# A longer pause between two blocks ends a session of the analysis: what was warm has cooled, and
+# who else is on the machine has changed.
+PAUSE = timedelta(hours=1)
 # Checking the nodes, waiting until they are idle, and for another block on the machine.
 BESIDE_PROGRAMS_MINUTES = 15
 

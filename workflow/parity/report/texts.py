@@ -24,6 +24,7 @@ from parity.report.tables.results import OTHERS, answers, differs, methods
 from parity.report.tables.table import Table, to_latex
 from parity.report.templating import render, sentence
 from parity.report.view import STAGES, Origin, View, rows_of
+from parity.runtimes.engines import COPIES
 
 NAME = "section.tex"
 MOST = 12  # comparisons that are listed below the answer
@@ -41,7 +42,7 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
     ledger = [[arm, *map(str, by_arm.loc[arm])] for arm in plan.arms if arm in by_arm.index]
     return render(
         "summary.txt",
-        view=view, plan=plan, answer=_answer(view), costs=_by_subject(costs),
+        view=view, plan=plan, answer=_answer(view), costs=_by_subject(costs), copies=COPIES,
         more=len(asked) - len(costs),
         ledger=[["arm", *STAGES], *ledger, ["total", *map(str, by_arm.sum())]],
         lost=losses[losses["runs"] > 0].groupby("reason")["runs"].sum(),

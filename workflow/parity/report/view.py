@@ -14,6 +14,7 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.description import FigureSpec, Form
 from parity.claims.published import published_tables
 from parity.core import wording
+from parity.plan.looks import is_stopped
 from parity.plan.plan import Case, Plan
 from parity.plan.system import kind_of
 from parity.records import events
@@ -270,7 +271,12 @@ class View(Analysed):
         losses = _where(self.analysis.losses, case=case, arm=arm)
         if not len(losses):
             return "no value"
-        reason = str(losses.sort_values("runs", ascending=False, kind="stable")["reason"].iloc[0])
+        # Why those failed that were made, rather than why there are no more.
+        made = losses[~losses["reason"].map(is_stopped).astype(bool)]
+        by_runs = (made if len(made) else losses).sort_values(
+            "runs", ascending=False, kind="stable"
+        )
+        reason = str(by_runs["reason"].iloc[0])
         if reason.startswith(outcomes.NOT_TESTED):
             return reason.replace(outcomes.NOT_TESTED, "not tested", 1)
         is_alone = reason == descriptive.NO_PAIR

@@ -24,6 +24,9 @@ DAEMON = ("dockerd", "--bridge=none", "--iptables=false", "--ip-masq=false")
 DAEMON_LOG = Path("/var/log/parity-dockerd.log")
 DAEMON_PID = Path("/var/run/docker.pid")
 _START_SECONDS = 30
+_PODMAN_SAYS = (["podman", "--version"], ["podman", "info", "--format={{.Store.GraphDriverName}}"])
+# Of an engine without an overlay.
+COPIES = "storage driver vfs, by which every start copies the image"
 _MOST_PROCESSES = Path("/proc/sys/kernel/pid_max")
 
 
@@ -176,7 +179,9 @@ class Podman(Engine):
             return absent("not installed", "apt-get install podman runc")
         if os.getuid() and (missing := no_user_namespaces()):
             return missing
-        return Availability(True, version=answer_of(["podman", "--version"])[1])
+        version, driver = (answer_of(words)[1] for words in _PODMAN_SAYS)
+        slow = f"; {COPIES}" if driver == "vfs" else ""
+        return Availability(True, version=f"{version}{slow}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         kept = () if self.is_writable else ("--read-only", "--read-only-tmpfs=false")

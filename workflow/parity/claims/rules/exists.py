@@ -91,7 +91,7 @@ def _count(cell: Cell, expect: Expected, runs: pd.DataFrame) -> Count:
     if expect is False:
         return Count(len(values) - happened, len(values))
     silent = tried["evidence"].isin(("", "{}")) & (tried["stage"] == "ran")
-    refused = int((silent & tried["reason"].isin(UNSTARTED)).sum())
+    refused = int((silent & tried["reason"].str.partition(":")[0].isin(UNSTARTED)).sum())
     inside = int((~silent).sum())
     return Count(refused if expect == REFUSED else inside, refused + inside)
 
