@@ -7,10 +7,12 @@ import pytest
 from plans import study_of
 
 from parity.benchmarks.model import NodeFacts
+from parity.benchmarks.own_program import said
 from parity.core.errors import UserError
 from parity.core.files import digest
+from parity.core.private import Private
 from parity.plan.making import make_plan
-from parity.plan.plan import read_plan, write_plan
+from parity.plan.plan import plan_digest, read_plan, write_plan
 from parity.plan.study import Study
 
 METRIC = {"name": "loop", "pattern": r"^Loop ([\d.]+) s", "unit": "s", "better": "lower"}
@@ -50,6 +52,18 @@ def test_a_program_has_cases_as_any_benchmark_and_the_plan_alone_knows_it(tmp_pa
     entry = entry_of(program=["/melt", "{steps}", "{mode}", "{ranks}"])
     placed = load(tmp_path, entry=entry | {"allocations": ["1x2"]}).cases[0]
     assert placed.name == "melt-1x2-cold-steps_10" and placed.is_placed
+
+
+def test_a_plan_without_the_machine_s_folders_is_read_and_registered_as_before(tmp_path: Path):
+    path = tmp_path / "plan.json"
+    words = ["/home/me/melt", "{steps}", "{mode}", "--in=/root/in.dat"]
+    write_plan(path, make_plan(load(tmp_path, entry=entry_of(program=words))))
+    text, registered = path.read_text(), plan_digest(path)
+    path.write_text(Private().left_out(text))
+    assert path.read_text() != text and plan_digest(path) == registered
+    plan = read_plan(path)
+    assert plan.definitions["melt"].title == "Melt"
+    assert said(plan.cases[0].parameters)["command"] == "{home}/melt 10 cold --in={home}/in.dat"
 
 
 def test_another_content_of_what_it_needs_is_another_block(tmp_path: Path) -> None:
