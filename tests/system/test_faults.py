@@ -94,8 +94,10 @@ def _nothing() -> None:
 
 def _cancel(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
     attempt = study.wait_until_in_the_middle(workflow)
+    # On a busy machine the run could be over before Slurm has told anybody.
+    end_pause = stack.enter_context(paused("sysbench"))
     run("scancel", study.job_of(attempt))
-    return _nothing
+    return end_pause
 
 
 def _in_the_middle_of_ranks(study: Study) -> list[str]:
