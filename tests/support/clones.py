@@ -98,8 +98,7 @@ def refused(folder: Path, *words: str | Path, **options: Any) -> str:
 def never_wait_for_quiet(clone: Path, system: str) -> None:
     """Let a system of a clone measure on a busy machine at once, and fail no gate for it."""
     path = clone / f"config/systems/{system}.yaml"
-    busy = {"quiet_node": NEVER_WAIT, "max_steal_fraction": 1.0}
-    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | busy))
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"quiet_node": NEVER_WAIT}))
 
 
 def borrow_images(clone: Path, images: Mapping[str, Any], *config: str) -> None:

@@ -1,6 +1,7 @@
 """The timed section: it waits asleep, keeps every byte, and leaves nothing running."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import psutil
 import pytest
 from trials import wait_for
 
+from parity.core.errors import end_as_by_ctrl_c
 from parity.measure.timed_process import launch_environment, run_and_wait
 
 
@@ -43,6 +45,24 @@ def test_a_run_that_takes_too_long_is_stopped_with_all_its_children(tmp_path: Pa
     # Not the minute that the children would have slept.
     assert time.monotonic() - began < 30
     _wait_until_none_sleeps(seconds)
+
+
+def test_who_is_told_to_end_just_when_the_program_ends_does_end(tmp_path: Path, monkeypatch) -> None:
+    reap = os.wait4
+
+    def reap_and_be_told(*asked: int):
+        found = reap(*asked)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return found
+
+    before = signal.getsignal(signal.SIGTERM)
+    end_as_by_ctrl_c()
+    monkeypatch.setattr(os, "wait4", reap_and_be_told)
+    try:
+        with pytest.raises(SystemExit):
+            _run(tmp_path, ["/bin/true"])
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_stragglers_end_with_the_run(tmp_path: Path) -> None:

@@ -146,7 +146,12 @@ def run_and_wait(
             let_go()
         for pid in [*running]:
             kill_group(pid, grace_seconds)
-            wait(pid, isinstance(why, _TimeIsOver))
+            try:
+                wait(pid, isinstance(why, _TimeIsOver))
+            except ChildProcessError:
+                # It ended just when we were interrupted: it is reaped, and not written down.
+                seconds = (time.monotonic_ns() - running.pop(pid)) / 1e9
+                ended[pid] = Finished(-signal.SIGKILL, seconds, 0.0, 0.0, True)
         if not isinstance(why, _TimeIsOver):
             raise
     # Stragglers of the session (a runtime's helper, a rank) end with the run.
