@@ -47,7 +47,9 @@ def test_a_run_that_takes_too_long_is_stopped_with_all_its_children(tmp_path: Pa
     _wait_until_none_sleeps(seconds)
 
 
-def test_who_is_told_to_end_just_when_the_program_ends_does_end(tmp_path: Path, monkeypatch) -> None:
+def test_who_is_told_to_end_just_when_the_program_ends_does_end(
+    tmp_path: Path, monkeypatch
+) -> None:
     reap = os.wait4
 
     def reap_and_be_told(*asked: int):

@@ -126,7 +126,10 @@ def comparisons(engine: Engine) -> Iterator[tuple[Conclusion, Contrast]]:
         arms_of.setdefault((planned.case, planned.metric), set()).add(planned.arm)
     for case, metric in dataset.margins:
         arms_of[case, metric] |= {*filter(None, [plan.double]), *dataset.not_tested(case)}
+    shorter = {run.case.name for run in plan.shorter}
     for case, metric in engine.by_case.keys() - dataset.margins.keys():
+        if case in shorter:
+            continue
         arms_of[case, metric] = set(dataset.arms_of(case))
     for (case, metric), arms in sorted(arms_of.items()):
         margin = dataset.margins.get((case, metric))

@@ -34,6 +34,7 @@ from parity.analysis.evidence import (
     sample,
 )
 from parity.analysis.sequential import Levels, strictest
+from parity.benchmarks.description import WORK
 from parity.plan.plan import Plan
 
 NEEDS_TWO = "needs two blocks"
@@ -221,10 +222,13 @@ class Engine:
     def positives(self, contrast: Contrast, natives: tuple[str, ...]) -> list[Contrast]:
         """The positive control over the reference, in each case of a contrast that runs it."""
         plan = self.dataset.plan
+        # Whole units of a shorter run may have none for so much more work.
+        runs = {name: run.case.name for name, run in plan.shorter_of.items()}
+        runs = runs if contrast.metric == WORK.metric else {}
         return [
             over(case, contrast.metric, plan.positive_arm, natives, contrast.margin)
             for case in contrast.cases
-            if plan.positive_arm in plan.arms_of(case)
+            if all(plan.positive_arm in plan.arms_of(name) for name in (case, runs.get(case, case)))
         ]
 
     def concluded(

@@ -359,4 +359,11 @@ def excluded_runs(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.
         for entry in exclusions
         if entry["dataset"] == dataset.name
     ]
+    # What both lengths tell stands with the longer run, which goes where the shorter one does.
+    longer = {
+        f"{run.case.name}.{arm}": f"{run.of}.{arm}"
+        for run in dataset.plan.shorter
+        for arm in dataset.plan.arms
+    }
+    rows += [row | {"run": longer[row["run"]]} for row in rows if row["run"] in longer]
     return tables.frame(tables.EXCLUSIONS, rows)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from parity.analysis import methods, tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.evidence import ByCase
+from parity.benchmarks.description import WORK
 from parity.plan.looks import OUT_OF_TIME
 from parity.plan.plan import Plan
 
@@ -36,6 +37,9 @@ def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) 
     runs["stage"] = runs["stage"].fillna("planned")
     compared = pd.DataFrame(list(dataset.margins), columns=["case", "metric"], dtype=object)
     planned = pairs[["case", "metric", "block", "arm", "reference"]].merge(compared)
+    of_both = planned[planned["metric"] == WORK.metric]
+    shorter = of_both["case"].map({run.of: run.case.name for run in dataset.plan.shorter})
+    planned = pd.concat([planned, of_both.assign(case=shorter)])
     cell = ["block", "case", "arm"]
     sides = [planned[cell], planned[["block", "case", "reference"]].set_axis(cell, axis=1)]
     paired = pd.concat([side.drop_duplicates() for side in sides]).drop_duplicates()

@@ -25,12 +25,13 @@ def stops(plan: Plan, compared: Iterable[Conclusion], before: Iterable[Stop]) ->
     for conclusion in compared:
         if conclusion.planned:
             by_run[conclusion.case, conclusion.arm].append(conclusion)
-    for case in plan.cases:
+    longer = {shorter.case.name: shorter.of for shorter in plan.shorter}
+    for case in plan.run_cases:
         arms = plan.arms_of(case.name)
         others = [arm for arm in arms if arm not in plan.aa_pair] or [plan.double]
         for arm in others:
             key = case.name, arm
-            if key not in found and (why := _why(by_run[key])):
+            if key not in found and (why := _why(by_run[longer.get(case.name, case.name), arm])):
                 found[key] = Stop(*key, *why)
         reasons = [found[case.name, arm].reason for arm in others if (case.name, arm) in found]
         if len(reasons) == len(others):

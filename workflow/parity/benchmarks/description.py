@@ -66,6 +66,12 @@ LAST = 1000
 # what else stands in its control group meanwhile, such as what serves an image's files.
 CPU_SECONDS = Quantity("cpu_seconds", "CPU time for the same work", "s", "lower", "external")
 CPU_BESIDE = Quantity("cpu_seconds_beside", "CPU time beside the program", "s", "lower", "external")
+# Of any case that is run at two lengths (`parity.plan.plan.Shorter`).
+WORK = Quantity("work_seconds", "time of the work alone", "s", "lower", "external")
+FIXED = Quantity(
+    "fixed_seconds", "time to start and set up", "s", "lower", "external", shown="ms", factor=1e3
+)
+OF_ANY = (CPU_SECONDS, CPU_BESIDE, WORK, FIXED)
 
 
 class Form(Enum):

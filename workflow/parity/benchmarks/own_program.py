@@ -111,6 +111,8 @@ class Command(Document, frozen=True, omit_defaults=True):
     Attributes:
         needs: by path of the host, the digest of its content.
         as_given: by arm, the line that is run in place of `program`, as it is.
+        program: no words are a program that does nothing.
+        shorter: the words of its shorter run (`parity.plan.plan.Shorter`).
     """
 
     title: str
@@ -125,6 +127,7 @@ class Command(Document, frozen=True, omit_defaults=True):
     metrics: tuple[OwnMetric, ...] = ()
     valid: str = ""
     work: str = ""
+    shorter: tuple[str, ...] = ()
     note: str = ""
 
 

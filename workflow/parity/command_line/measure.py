@@ -53,7 +53,8 @@ PROFILE = "profiles/default/profile.yaml"
 def measure(
     *program: str, runtimes: str, minutes: float = 10, margin: float = 2, cpus: int | None = None,
     image: str = "", packages: str = "", pattern: str = "",
-    better: Literal["lower", "higher"] = "lower", name: str = "",
+    better: Literal["lower", "higher"] = "lower", name: str = "", shorter: str = "",
+    share: float = 0,
 ) -> None:  # fmt: skip
     """Measure what containers cost a program: -- ./solver in.dat.
 
@@ -71,6 +72,9 @@ def measure(
         pattern: reads the program's own time or rate from what it prints, in one group
         better: which way what the pattern reads is better
         name: of the study; the program's if not given
+        shorter: the program's words with less work; without, what a start costs is measured by
+            one that does nothing
+        share: how much of the work these words do: 0.1 for a tenth
 
     Raises:
         UserError: a number is out of range, there is no such program, image or runtime, the
@@ -97,9 +101,13 @@ def measure(
     folder = here / f"parity-{name}"
     in_arms = chosen_arms(runtimes.split(","), arms().values())
     own = replace(own, packages=tuple(sorted({*own.packages, *filter(None, packages.split(","))})))
+    if bool(shorter) != bool(share) or not 0 <= share < 1:
+        allowed = "both of --shorter and --share, a share between 0 and 1, or none of them"
+        raise UserError("no share of the work for a shorter run", where="--share", allowed=allowed)
     study = study_of(
         own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image,
-        metrics=[read_by(pattern, better)] if pattern else [],
+        metrics=[read_by(pattern, better)] if pattern else [], share=share,
+        shorter=own_program(shlex.split(shorter), bool(image), here) if shorter else None,
     )  # fmt: skip
     of_study = f"config/studies/{name}.yaml"
     texts = {of_study: yaml.safe_dump(study, sort_keys=False, allow_unicode=True)}
@@ -344,27 +352,36 @@ def _brought(program: Path) -> dict[Path, set[str]]:
 def study_of(
     program: OwnProgram, name: str, in_arms: Sequence[str], *, margin: float, minutes: float,
     cpus: int | None = None, image: str = "", metrics: Sequence[Mapping[str, str]] = (),
+    shorter: OwnProgram | None = None, share: float = 0,
 ) -> dict[str, Any]:  # fmt: skip
     """The content of the study's file. The reference is native wherever there is a native build.
 
     `metrics`: what is read from what the program prints; its wall clock if there are none.
+    `shorter`, `share`: the program with less work, and how much; without, the shorter run of each
+    block does nothing, which tells what a start costs.
     """
     known = arms().values()
     pair = [arm.name for arm in known if (arm.is_native if program.is_here else arm.stands_in)][:2]
     line = shlex.join(program.words)
     command = {
         "title": Path(program.words[0]).name[:60],
-        # A brace would be a place that a factor or parameter fills.
-        "program": [word.replace("{", "{{").replace("}", "}}") for word in program.words],
+        "program": _words(program),
+        "shorter": _words(shorter) if shorter else [],
         "binaries": [program.words[0]],
         "packages": list(program.packages),
-        "needs": list(program.needs),
+        "needs": sorted({*program.needs, *(shorter.needs if shorter else ())}),
         "cpus": cpus,
         "metrics": [*metrics],
     }
     own = {key: value for key, value in command.items() if value}
     benchmark = f"own-{name}" if name in benchmarks() else name
-    scale = {"blocks": BLOCKS, "looks": LOOKS, "blocks_per_job": BLOCKS, "minutes": minutes}
+    scale: dict[str, Any] = {
+        "blocks": BLOCKS,
+        "looks": LOOKS,
+        "blocks_per_job": BLOCKS,
+        "minutes": minutes,
+    }
+    scale["short"] = {benchmark: share}
     return {
         "study": name, "title": f"What containers cost {line}", "reproduces": "none",
         "seed": zlib.crc32(line.encode()), **({"image": {"from": image}} if image else {}),
@@ -372,3 +389,8 @@ def study_of(
         "benchmarks": {benchmark: {"margin_percent": margin, "command": own}},
         "scales": {SCALE: scale},
     }  # fmt: skip
+
+
+def _words(program: OwnProgram) -> list[str]:
+    # A brace would be a place that a factor or parameter fills.
+    return [word.replace("{", "{{").replace("}", "}}") for word in program.words]

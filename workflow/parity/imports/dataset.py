@@ -162,6 +162,7 @@ def _plan(
         cases=cases,
         attempts=1,
         not_tested=(),
+        shorter=(),
         provider=DISTRIBUTION,
         positive_control=None,
         design=IN_TURN,

@@ -236,7 +236,9 @@ def _program(
         raise UserError(f"{case.benchmark}: {presence.reason}")
     provided = case.definition.provided_by(provider)
     program = places.staged_program(provided.program(case.parameters, node), provided.needs)
-    program = dataclasses.replace(program, cpus=arm.placed(program.cpus, node.cpus).program)
+    nothing = places.tool(session.tools, "/bin/true")
+    cpus = arm.placed(program.cpus, node.cpus).program
+    program = dataclasses.replace(program, argv=program.argv or nothing, cpus=cpus)
     if arm.placement == UNBOUND:
         program = dataclasses.replace(program, cpus=node.cpus, is_bound=False)
     free, least = shutil.disk_usage(SCRATCH).free, program.least_free_bytes

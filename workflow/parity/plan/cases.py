@@ -5,7 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from parity.benchmarks import benchmarks
+from parity.benchmarks.description import FIXED, WORK
 from parity.benchmarks.model import Benchmark, placed_metrics, placed_parameters
 from parity.benchmarks.own_program import (
     COMMAND,
@@ -18,7 +21,7 @@ from parity.benchmarks.own_program import (
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.files import digest
 from parity.core.settings import check
-from parity.plan.plan import Case
+from parity.plan.plan import Case, Shorter
 
 _TAKEN = {COMMAND, *PLACES, "containers_per_node"}
 _KINDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
@@ -79,6 +82,42 @@ def cases_of(
         for levels in itertools.product(*factors.values())
         for values, combination in _combinations(parameters).items()
     ]  # fmt: skip
+
+
+def at_two_lengths(case: Case, share: float, where: str) -> tuple[Case, Shorter]:
+    """The case, compared by what is told apart so, too, and its run with that share of the work.
+
+    Work comes in whole units. A program that a study describes, and whose work has no unit, does
+    nothing in it, or its command says what it does. UserError: there is no such run of the case.
+    """
+    definition, own = case.definition, case.parameters
+    command, work = own.get(COMMAND, {}), definition.work
+    if work and (command or definition.timed):
+        less: dict[str, Any] = {work: max(1, round(share * own[work]))}
+        done = less[work] / own[work]
+    elif command and "as_given" not in command:
+        words = command.get("shorter", [])
+        read = {} if words else {"valid": ""}
+        less = {COMMAND: {**command, "program": words, "metrics": [], **read}}
+        done = share if bool(share) == bool(words) and (words or not case.is_placed) else 1.0
+    else:
+        problem = f"the work of {case.name} has no unit, so no run of it is shorter"
+        raise UserError(problem, where=where, action="leave it out of `short`")
+    if not 0 <= done < 1:
+        problem = f"{case.name} cannot be run with {share:g} of its work"
+        allowed = "a share for which whole units are left out"
+        if not work:
+            allowed = "0, or more with `shorter`, the words that do so much, in its command"
+        raise UserError(problem, where=where, allowed=allowed)
+    shorter = replace(
+        case, name=f"{case.name}-short", parameters=own | less, primary=(), differences=()
+    )
+    compared = replace(
+        case,
+        primary=(*case.primary, WORK.metric, FIXED.metric),
+        differences=(*case.differences, FIXED.metric),
+    )
+    return compared, Shorter(shorter, case.name, done)
 
 
 def _placements(

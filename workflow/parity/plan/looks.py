@@ -135,7 +135,7 @@ def job_of(plan: Plan, batch: Batch) -> dict[str, int]:
     ended by it was ended for no fault of a run. Slurm's tasks only open the allocation;
     the launcher says for each program how many ranks it has.
     """
-    seconds = {case.name: case.timeout_seconds for case in plan.cases}
+    seconds = {case.name: case.timeout_seconds for case in plan.run_cases}
     runs = [run for block in batch.blocks for run in block.runs]
     longest = sum(seconds[run.case] for run in runs) * plan.attempts
     return {

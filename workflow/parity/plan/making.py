@@ -21,7 +21,7 @@ from parity.runtimes import every_arm
 
 def make_plan(study: Study) -> Plan:
     """The whole plan; pure and repeatable."""
-    used, node_counts = study.definitions, sorted({case.nodes for case in study.cases})
+    used, node_counts = study.definitions, sorted({case.nodes for case in study.run_cases})
     of_node_counts = [_blocks_on(study, nodes) for nodes in node_counts]
     return Plan(
         **{field: getattr(study, field) for field in Design.__struct_fields__},
@@ -68,7 +68,7 @@ def _blocks_on(study: Study, nodes: int) -> list[Block]:
     one case follow each other directly, in the order of a Williams square, so that slow drift
     of the machine falls on all of them alike; every arm runs once per case.
     """
-    cases = [case for case in study.cases if case.nodes == nodes]
+    cases = [case for case in study.run_cases if case.nodes == nodes]
     # A study without allocations keeps the names it had before there were any.
     stratum = f"n{nodes}-" if any(case.is_placed for case in study.cases) else ""
     # random.Random of a text is defined by the language and stable between versions.

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from parity.benchmarks import benchmark_of
-from parity.benchmarks.description import CPU_SECONDS, Quantity
+from parity.benchmarks.description import CPU_SECONDS, FIXED, WORK, Quantity
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.own_program import in_arm
 from parity.core import documents
@@ -25,7 +25,7 @@ from parity.runtimes import every_arm
 from parity.runtimes.model import PACKED
 
 PLAN = "plan.json"
-PLAN_VERSION = 7
+PLAN_VERSION = 8
 N = TypeVar("N", "Block", "Case")
 # How the runs of a block are made: one at a time; in pairs of an arm and the reference, at once on
 # one CPU; or in such pairs, one after the other where there can be no two control groups.
@@ -86,6 +86,17 @@ class Case(Document, frozen=True, rename={"name": "case", "timeout_seconds": "ti
     def is_placed(self) -> bool:
         """Whether it is placed on an allocation that the study lists."""
         return "nodes" in self.parameters
+
+
+class Shorter(Document, frozen=True):
+    """A case's shorter run: with both, what is paid once and what the work costs are told apart.
+
+    A run that does the share s of the work takes fixed + s work (a line through two points).
+    """
+
+    case: Case  # nothing of it is compared by itself
+    of: str  # the name of the case that it belongs to
+    share: float  # s: the part of that case's work that it does, 0 or more and below 1
 
 
 class PlannedComparison(Document, frozen=True):
@@ -149,6 +160,7 @@ class Design(Document, frozen=True):
     minutes: float | None  # how long all blocks together may be measured; None without a limit
     blocks_per_job: int  # how many blocks are measured one after the other in one allocation
     design: str  # one of `DESIGNS`
+    shorter: tuple[Shorter, ...]  # beside the cases, in the same blocks
 
     @property
     def is_paired(self) -> bool:
@@ -157,7 +169,18 @@ class Design(Document, frozen=True):
 
     def quantities(self, case: Case) -> tuple[Quantity, ...]:
         """What is compared of a case, or could be: all that its program gives, or CPU time."""
-        return (CPU_SECONDS,) if self.is_paired else case.definition.metrics
+        told = (CPU_SECONDS,) if self.is_paired else case.definition.metrics
+        return (*told, WORK, FIXED) if case.name in self.shorter_of else told
+
+    @property
+    def shorter_of(self) -> dict[str, Shorter]:
+        """The shorter runs, by the case that they belong to."""
+        return {shorter.of: shorter for shorter in self.shorter}
+
+    @property
+    def run_cases(self) -> tuple[Case, ...]:
+        """All that blocks run: what is compared, and the shorter runs."""
+        return (*self.cases, *(shorter.case for shorter in self.shorter))
 
     @property
     def definitions(self) -> dict[str, Benchmark]:
@@ -224,7 +247,7 @@ class Plan(Design, frozen=True):
 
     def case(self, name: str) -> Case:
         """The case of that name; KeyError if the plan has none."""
-        return _named(self.cases, name, f"the plan of {self.campaign} has no case {name}")
+        return _named(self.run_cases, name, f"the plan of {self.campaign} has no case {name}")
 
     @property
     def blocks_of(self) -> Counter[str]:
@@ -252,9 +275,10 @@ def read_plan(path: Path) -> Plan:
     UserError: it is none, of a version that is not known here, or names a case that it lacks.
     """
     plan = _FORMAT.read(path)
-    cases, arms = {case.name for case in plan.cases}, set(plan.arms)
+    cases, arms = {case.name for case in plan.run_cases}, set(plan.arms)
     named = [("blocks", run.case, run.arm) for block in plan.blocks for run in block.runs]
     named += [("comparisons", each.case, each.arm) for each in plan.comparisons]
+    named += [("shorter", each.of, plan.reference) for each in plan.shorter]
     if control := plan.positive_control:
         named += [("positive_control", case, control.arm) for case in control.parameters]
     for key, case, arm in named:
@@ -285,6 +309,7 @@ _UPGRADES = (
     _with(positive_control=None),
     _with(looks=[], minutes=None, blocks_per_job=1),
     _with(design=IN_TURN),
+    _with(shorter=[]),
 )
 _FORMAT = Format(Plan, _UPGRADES, printed=True)
 write_plan: Callable[[Path, Plan], None] = write_document

@@ -12,8 +12,8 @@ from parity.core.documents import Document, Format
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
-from parity.plan.cases import cases_of
-from parity.plan.plan import IN_TURN, Case, Design, NotTested, PositiveControl
+from parity.plan.cases import at_two_lengths, cases_of
+from parity.plan.plan import IN_TURN, Case, Design, NotTested, PositiveControl, Shorter
 from parity.runtimes import every_arm
 from parity.software.foreign_image import refuse_no_image
 
@@ -64,6 +64,7 @@ class Study(Design, frozen=True, kw_only=True):
     minutes: float | None = None
     blocks_per_job: int = 1
     design: str = IN_TURN
+    shorter: tuple[Shorter, ...] = ()
 
     @property
     def campaign(self) -> str:
@@ -94,7 +95,7 @@ def load_study(
         raise UserError(problem, where=f"{where}: scales", allowed=", ".join(scales), action=action)
     refuse_unknown(document["arms"], every_arm(), f"{where}: arms", "arm")
     for label, size in scales.items():
-        for key in ("parameters", "allocations", "factors"):
+        for key in ("parameters", "allocations", "factors", "short"):
             place = f"{where}: scales.{label}.{key}"
             refuse_unknown(size.get(key, {}), document["benchmarks"], place, "benchmark")
     studies = {
@@ -123,12 +124,20 @@ def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amou
     )
     if size.get("design", IN_TURN) != IN_TURN:
         cases = tuple(_paired(case, f"{place}.design") for case in cases)
+    short = size.get("short", {})
+    lengths = {
+        case.name: at_two_lengths(case, short[case.benchmark], f"{place}.short.{case.benchmark}")
+        for case in cases
+        if case.benchmark in short
+    }
+    cases = tuple(lengths.get(case.name, (case,))[0] for case in cases)
+    shorter = tuple(run for _, run in lengths.values())
     looks = size.get("looks", [])
     if looks and (sorted(looks) != looks or looks[-1] != size["blocks"]):
         problem = f"the looks {', '.join(map(str, looks))} do not lead to the last block"
         allowed = f"ascending numbers of blocks, the last of them {size['blocks']}"
         raise UserError(problem, where=f"{place}.looks", allowed=allowed)
-    control, without = _positive_control(document, arms, cases, scale, where)
+    control, without = _positive_control(document, arms, cases, shorter, scale, where)
     declared = (NotTested(**entry) for entry in document.get("not_tested", ()))
     given = ("attempts", "minutes", "blocks_per_job", "design")
     return Study(
@@ -136,7 +145,7 @@ def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amou
         **{key: size[key] for key in given if key in size}, scale=scale,
         aa_pair=tuple(document["aa_pair"]), arms=tuple(arms), cases=cases, blocks=size["blocks"],
         image=image, is_piloted=size.get("pilot", False), not_tested=(*declared, *without),
-        positive_control=control, looks=tuple(looks),
+        positive_control=control, looks=tuple(looks), shorter=shorter,
     )  # fmt: skip
 
 
@@ -169,8 +178,9 @@ def _check_pair(
 
 
 def _positive_control(
-    document: Mapping[str, Any], arms: Sequence[str], cases: Sequence[Case], scale: str, where: str
-) -> tuple[PositiveControl | None, list[NotTested]]:
+    document: Mapping[str, Any], arms: Sequence[str], cases: Sequence[Case],
+    shorter: Sequence[Shorter], scale: str, where: str,
+) -> tuple[PositiveControl | None, list[NotTested]]:  # fmt: skip
     """The positive control with its parameters in each case, and where it cannot be, and why.
 
     UserError: its arm is none that does more work, or there is no case that it can be in; or such
@@ -196,6 +206,10 @@ def _positive_control(
         raise UserError(problem, where=f"{key}, at scale {scale}", action=action)
     reasons = {case.benchmark: why for case in cases if isinstance(why := more[case.name], str)}
     without = [NotTested(arm=arm, benchmark=name, reason=why) for name, why in reasons.items()]
+    of_shorter = {run.case.name: _more_work(run.case, percent) for run in shorter}
+    parameters |= {
+        name: changed for name, changed in of_shorter.items() if isinstance(changed, dict)
+    }
     return PositiveControl(arm=arm, work_percent=percent, parameters=parameters), without
 
 

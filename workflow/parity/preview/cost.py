@@ -84,7 +84,11 @@ def known_before(plan: Plan, archive: Path) -> dict[str, MeasuredBefore]:
     tables = [*sorted(LIVE.glob(f"*/{RUNS}")), archive / RUNS]
     before = seconds_before(plan, [table for table in tables if table.exists()])
     pilot = LIVE / plan.campaign / PILOT
-    return by_pilot(plan, read_pilot(pilot), before) if pilot.exists() else before
+    before = by_pilot(plan, read_pilot(pilot), before) if pilot.exists() else before
+    for run in plan.shorter:
+        if (longer := before.get(run.of)) and run.case.name not in before:
+            before[run.case.name] = MeasuredBefore(run.share * longer.seconds, longer.same)
+    return before
 
 
 def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefore]:
@@ -94,7 +98,7 @@ def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefo
     another amount of the work took in proportion to it.
     """
     before: dict[str, MeasuredBefore] = {}
-    ours = {case.name: case for case in plan.cases}
+    ours = {case.name: case for case in plan.run_cases}
     for table in tables:
         rows = pd.read_parquet(table, columns=["case", "parameters", "wall_seconds"])
         by_problem = rows.groupby(["case", "parameters"], observed=True, sort=False)

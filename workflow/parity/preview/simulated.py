@@ -27,7 +27,7 @@ from parity.analysis.dataset import Dataset
 from parity.analysis.decision import Decision, decide
 from parity.analysis.evidence import Numbers, numbers
 from parity.analysis.outcomes import DIFFERENT
-from parity.benchmarks.description import CPU_SECONDS
+from parity.benchmarks.description import OF_ANY
 from parity.claims.cells import Cell, JudgingData
 from parity.core.documents import canonical, digest_of_json
 from parity.plan.plan import Case, Plan, cases_of
@@ -154,7 +154,7 @@ class Noises:
                 ranked.append((rank, replace(found, same=same)))
         if ranked:
             return max(ranked, key=lambda each: each[0])[1]
-        declared = {each.metric: each for each in (*case.definition.metrics, CPU_SECONDS)}
+        declared = {each.metric: each for each in (*case.definition.metrics, *OF_ANY)}
         return Noise(declared[metric].recorded, declared[metric].better)
 
 
@@ -167,7 +167,7 @@ def planned_runs(plan: Plan, **known: Any) -> pd.DataFrame:
     `known`: columns that differ from that: a value for all, or an array in the plan's order.
     """
     made = [(block, run) for block in plan.blocks for run in block.runs]
-    benchmarks = {case.name: case.benchmark for case in plan.cases}
+    benchmarks = {case.name: case.benchmark for case in plan.run_cases}
     columns = {
         "campaign": plan.campaign, "block": [block.name for block, _ in made],
         "block_number": [block.number for block, _ in made], "run": [run.name for _, run in made],

@@ -23,7 +23,7 @@ import pyarrow as pa
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from parity.benchmarks.description import CPU_BESIDE, CPU_SECONDS, Metric
+from parity.benchmarks.description import CPU_BESIDE, CPU_SECONDS, FIXED, WORK, Metric
 from parity.benchmarks.model import Outputs, metrics_counted
 from parity.core.documents import RESTORE, canonical
 from parity.core.errors import UserError
@@ -93,6 +93,7 @@ def parse_block(
             if record:
                 _add_started(plan, block, (run, case, row, left, record), newest, tables)
             tables["runs"].append(row)
+    tables["metrics"] += length_rows(plan, tables["runs"], tables["metrics"])
     tables["nodes"] += node_rows(block)
     tables["binaries"] += binary_rows(block)
     return tables
@@ -153,15 +154,47 @@ def _add_started(
             # By its own clock a program that shares its CPU tells nothing.
             metrics = cpu_metrics(record.evidence)
         for metric in (each.credited(work) for each in metrics):
-            tables["metrics"].append(
-                shared
-                | {
-                    "metric": metric.name, "value": float(metric.value), "unit": metric.unit,
-                    "better": metric.better, "clock": metric.clock,
-                    "primary": metric.name in case.primary,
-                }
-            )  # fmt: skip
+            tables["metrics"].append(shared | _number(metric, case))
     tables["samples"] += [key | dict(sample) for sample in outputs.samples]
+
+
+def length_rows(plan: Plan, runs: Sequence[Row], metrics: Sequence[Row]) -> list[Row]:
+    """Rows of METRICS: of each arm that ran a case at both lengths, its work alone and the rest.
+
+    A run that does the share s of the work takes T(s) = fixed + s work, by the clock of what is
+    timed, which starts with the container where the program itself tells no time. So work is
+    (T(1) - T(s)) / (1 - s), and fixed what the whole shorter run took but for its share of that.
+    """
+    counted = {(r["case"], r["arm"]): r for r in runs if r["final"] and r["stage"] == "valid"}
+    told = {(r["case"], r["arm"], r["metric"]): r["value"] for r in metrics if r["valid"]}
+    found: list[Row] = []
+    for shorter in plan.shorter:
+        case = plan.case(shorter.of)
+        clock = CPU_SECONDS.metric if plan.is_paired else case.definition.timed
+        for arm in plan.arms:
+            names = (case.name, shorter.case.name)
+            if not all((name, arm) in counted for name in names):
+                continue
+            walls = [counted[name, arm]["wall_seconds"] for name in names]
+            timed = [told.get((name, arm, clock)) for name in names] if clock else walls
+            if None in timed:
+                continue
+            long, short = map(float, timed)
+            work = (long - short) / (1 - shorter.share)
+            whole = short if plan.is_paired else walls[1]
+            of_run = {column: counted[case.name, arm][column] for column in (*_KEY, "benchmark")}
+            found += [
+                of_run | _number(metric, case) | {"valid": True}
+                for metric in (WORK.measured(work), FIXED.measured(whole - shorter.share * work))
+            ]
+    return found
+
+
+def _number(metric: Metric, case: Case) -> Row:
+    return {
+        "metric": metric.name, "value": float(metric.value), "unit": metric.unit,
+        "better": metric.better, "clock": metric.clock, "primary": metric.name in case.primary,
+    }  # fmt: skip
 
 
 def cpu_metrics(evidence: Mapping[str, str]) -> tuple[Metric, ...]:

@@ -76,7 +76,7 @@ def case_times(dataset: Path) -> list[CaseTime]:
         CaseTime(
             case.name, len(seconds[case.name]), *map(sum, zip(*seconds[case.name], strict=True))
         )
-        for case in plan.cases
+        for case in plan.run_cases
         if seconds[case.name]
     ]
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from parity.analysis import outcomes
 from parity.analysis.conclusions import ARM
-from parity.benchmarks.description import Quantity
+from parity.benchmarks.description import FIXED, WORK, Quantity
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report import formatting
 from parity.report.figures.specs import quantity
@@ -46,11 +46,13 @@ class Asked(NamedTuple):
         """Whether it belongs into a count of costs, of which there is one.
 
         What is the same in every block is a constant, bytes on a link are no cost of their own
-        (`Quantity.is_cost`), and of what lost runs nothing is known.
+        (`Quantity.is_cost`), and of what lost runs nothing is known. What was measured at two
+        lengths counts by its work alone.
         """
         # The narrower interval: the wider one may be the whole line at the level of a look.
         is_constant = self.row.low90 == self.row.high90
-        return self.quantity.is_cost and not is_constant and not self.row.barred
+        is_mixed = self.row.case in self.plan.shorter_of and self.row.metric != WORK.metric
+        return self.quantity.is_cost and not (is_constant or is_mixed or self.row.barred)
 
     @property
     def quantity(self) -> Quantity:
@@ -90,6 +92,17 @@ def measured(*datasets: Compared) -> list[Asked]:
                 others.append(ends)
                 found.append(ratio)
     return found
+
+
+def starts(compared: Compared) -> dict[tuple[str, str], str]:
+    """How much longer an arm takes to start and set up, in words, by case and arm."""
+    plan, _ = compared
+    return {
+        (row.case, row.arm): f"{told.estimate} {told.unit} more to start"
+        for _, row in asked([compared], "difference")
+        if row.metric == FIXED.metric and row.blocks
+        for told in [formatting.of(plan, row)]
+    }
 
 
 def tallied(rows: Iterable[Any]) -> dict[str, int]:

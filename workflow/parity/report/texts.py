@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -11,7 +12,7 @@ import pandas as pd
 from parity.analysis import decision, outcomes
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Kappa
 from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, RANKS
-from parity.benchmarks.description import FigureSpec
+from parity.benchmarks.description import WORK, FigureSpec
 from parity.core.wording import margin, number, period, span
 from parity.plan.system import kind_of
 from parity.records.timed import CaseTime
@@ -36,7 +37,13 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
     """The answer, costs, plan, ledger, the time of cases and sessions (s), A/A pair, exclusions."""
     plan, compared, losses = view.plan, view.analysis.comparisons, view.analysis.losses
     asked = [ratio.row for ratio in answer.measured((plan, compared))]
-    costs = [formatting.of(plan, row) for row in sorted(asked, key=by_difference)[:MOST]]
+    starts = answer.starts((plan, compared))
+    costs = [
+        replace(told, outcome=f"{starts[cell]}, then {told.outcome}") if cell in starts else told
+        for row in sorted(asked, key=by_difference)[:MOST]
+        for told in [formatting.of(plan, row)]
+        for cell in [(row.case, row.arm) if row.metric == WORK.metric else None]
+    ]
     controls = rows_of(compared[compared["control"] & compared["planned"]])
     by_arm = view.analysis.ledger.groupby("arm")[[*STAGES]].sum()
     ledger = [[arm, *map(str, by_arm.loc[arm])] for arm in plan.arms if arm in by_arm.index]

@@ -106,7 +106,8 @@ class View(Analysed):
     def figures(self) -> tuple[FigureSpec, ...]:
         """All figures that there are: of every module, and of the study's own programs."""
         known = benchmarks() | self.plan.definitions
-        return figures_of(known.values(), self.plan.is_paired)
+        lengths = {run.case.benchmark for run in self.plan.shorter}
+        return figures_of(known.values(), self.plan.is_paired, lengths)
 
     @cached_property
     def drawn(self) -> list[FigureSpec]:

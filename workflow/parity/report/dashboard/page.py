@@ -140,7 +140,7 @@ def _archive(view: View, texts: Texts) -> Archive:
         shown = {"label": known.label, "unit": known.unit, "factor": known.factor}
         quantities[f"{benchmark}/{metric}"] = shown | {"recorded": unit, "better": better}
     cases, blocks = {}, []
-    for case in plan.cases:
+    for case in plan.run_cases:
         benchmark_title = formatting.benchmark_title(plan, case.benchmark)
         own = {"title": formatting.case_title(plan, case.name), "benchmark": case.benchmark}
         levels = formatting.case_levels(plan, case.name)

@@ -4,13 +4,21 @@ Nothing here imports a plotting library, so that the rules can list the figures 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
-from parity.benchmarks.description import CPU_BESIDE, CPU_SECONDS, FigureSpec, Quantity
+from parity.benchmarks.description import (
+    CPU_SECONDS,
+    FIXED,
+    LAST,
+    OF_ANY,
+    WORK,
+    FigureSpec,
+    Quantity,
+)
 from parity.benchmarks.model import Benchmark, counted
 from parity.core.errors import UserError
 
@@ -18,15 +26,22 @@ OVERVIEW, LEDGER = "overview", "ledger"
 FEW = 12  # up to this many values a row shows each one instead of a box
 
 
-def figures_of(known: Iterable[Benchmark], paired: bool = False) -> tuple[FigureSpec, ...]:
+def figures_of(
+    known: Iterable[Benchmark], paired: bool = False, at_two_lengths: Collection[str] = ()
+) -> tuple[FigureSpec, ...]:
     """Figures of these benchmarks in the order of the paper; a UserError if a name is twice.
 
-    `paired`: of their CPU time, as they were measured side by side.
+    `paired`: of their CPU time, as they were measured side by side. `at_two_lengths`: those whose
+    cases have shorter runs.
     """
     # What only somebody else's program knows declares nothing: the overview has it.
     known = (each for each in known if each.metrics or each.primary)
     brought = ((each, (not paired and each.figures) or (_one(each, paired),)) for each in known)
-    specs = [replace(spec, benchmark=of.name) for of, own in brought for spec in own]
+    specs = [
+        replace(spec, benchmark=of.name)
+        for of, own in brought
+        for spec in (*own, *([_lengths(of)] if of.name in at_two_lengths else []))
+    ]
     names = Counter([OVERVIEW, LEDGER, *(spec.name for spec in specs)])
     if twice := [name for name, count in names.items() if count > 1]:
         problem = f"two figures are called {twice[0]}"
@@ -55,6 +70,17 @@ def _one(benchmark: Benchmark, paired: bool) -> FigureSpec:
     )  # fmt: skip
 
 
+def _lengths(benchmark: Benchmark) -> FigureSpec:
+    """What is told apart by two lengths of a benchmark's cases."""
+    return FigureSpec(
+        f"lengths-{benchmark.name}", (WORK, FIXED), f"{benchmark.title}, at two lengths",
+        f"What the work of {benchmark.title} takes by itself, and what each start takes before it: "
+        "every case is run at two lengths, between which the second does not differ. Left: the "
+        "values; right: how they compare with the reference, paired within blocks.",
+        order=max((figure.order for figure in benchmark.figures), default=LAST), in_rows=True,
+    )  # fmt: skip
+
+
 FIGURES = figures_of(benchmarks().values())
 
 
@@ -70,7 +96,7 @@ def quantity(
     known = {**benchmarks(), **own}
     owners = [name for name in known if f"{case}-".startswith(f"{name}-")]
     declared = known[max(owners, key=len)].metrics if owners else ()
-    for each in (*declared, CPU_SECONDS, CPU_BESIDE):
+    for each in (*declared, *OF_ANY):
         if each.metric == metric and unit in (each.recorded, ""):
             return each
     return Quantity(metric, metric.replace("_", " "), unit)

@@ -251,7 +251,7 @@ def request_ledger(view: View) -> Table:
 def cases(view: View) -> Table:
     """What each case ran with: parameters and factor levels, margin, time limit."""
     rows = []
-    for case in view.plan.cases:
+    for case in view.plan.run_cases:
         parameters = [f"{name} = {value}" for name, value in sorted(said(case.parameters).items())]
         title, margin = case_title(view.plan, case.name), wording.margin(case.margin)
         rows.append((title, ", ".join(parameters) or "none", margin, f"{case.timeout_seconds} s"))

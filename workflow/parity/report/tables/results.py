@@ -29,7 +29,7 @@ def case_and_arm(view: View, row: Any) -> tuple[str, str]:
 
 def in_order(view: View, table: pd.DataFrame) -> list[Any]:
     """Rows of a table in the plan's order of cases, then by metric, then in that of arms."""
-    cases = {case.name: place for place, case in enumerate(view.plan.cases)}
+    cases = {case.name: place for place, case in enumerate(view.plan.run_cases)}
     arms = {arm: place for place, arm in enumerate(view.arms)}
     return sorted(
         rows_of(table),
