@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -17,10 +18,10 @@ import pandas as pd
 
 from parity.analysis import conclusions
 from parity.analysis.dataset import Dataset
-from parity.analysis.looks import stops
+from parity.analysis.looks import stops, waiting
 from parity.analysis.outcomes import DIFFERENT, EQUIVALENT
 from parity.core.documents import Document
-from parity.plan.looks import Stop
+from parity.plan.looks import OUT_OF_TIME, Stop
 from planted_truth import in_memory, promises
 from planted_truth.in_memory import Chance, Layout
 from planted_truth.promises import Measure, Trials, cost, covered, frequency
@@ -45,11 +46,12 @@ HAPPENED: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
 }
 
 
-def walked(layout: Layout, values: np.ndarray) -> pd.DataFrame:
+def walked(layout: Layout, values: np.ndarray, time: float = math.inf) -> pd.DataFrame:
     """The comparisons of all blocks in the end, after every look has stopped what it stops.
 
     Args:
         values: what runs would give if none was stopped, in the shape (blocks, cases, arms).
+        time: for how many of all these runs there is time. Then cases wait for each other.
 
     Returns:
         `tables.CONCLUSIONS`, and of each of them: whether it was `ever_equivalent` or
@@ -59,7 +61,9 @@ def walked(layout: Layout, values: np.ndarray) -> pd.DataFrame:
     measured, reasons = values.copy(), np.full(values.shape, "", dtype=object)
     stopped: dict[tuple[str, str], Stop] = {}
     at_looks: list[pd.Series] = []
-    for look in layout.looks:
+    left = time * values.size
+    seconds = {(case, arm): 1.0 for case in cases for arm in arms}
+    for look, following in pairwise((*layout.looks, len(values))):
         dataset = in_memory.dataset(layout, measured[:look], reasons[:look])
         table = concluded(dataset)
         at_looks.append(table.set_index(["case", "arm"])["outcome"])
@@ -69,6 +73,16 @@ def walked(layout: Layout, values: np.ndarray) -> pd.DataFrame:
             place = slice(look, None), cases.index(stop.case), arms.index(stop.arm)
             # What was stopped before has its reason already, from its own look on.
             reasons[place], measured[place] = stop.reason, np.nan
+        if math.isinf(time):
+            continue
+        so_far, stage = [*stopped.values()], following - look
+        room = left - (reasons[:look] == "").sum()
+        for stop in waiting(dataset.plan, stage, compared, so_far, seconds, room):
+            place = slice(look, following), cases.index(stop.case), arms.index(stop.arm)
+            reasons[place], measured[place] = stop.reason, np.nan
+        for block in range(look, following):
+            if (reasons[: block + 1] == "").sum() > left:
+                reasons[block][reasons[block] == ""], measured[block] = OUT_OF_TIME, np.nan
     outcomes, made = pd.concat(at_looks, axis=1), (reasons == "").sum(axis=0)
     keys = list(zip(table["case"], table["arm"], strict=True))
     return table.assign(
@@ -127,6 +141,7 @@ class LookScenario(Document, frozen=True):
         deviation: standard deviation of the log ratio of two runs of a block.
         ratios: the true cost of each arm, by words of `ARMS`.
         once: how many blocks a study has that is looked at once, beside it.
+        time: for which part of all runs there is time.
     """
 
     name: str
@@ -135,6 +150,7 @@ class LookScenario(Document, frozen=True):
     ratios: dict[str, float]
     counted: tuple[Counted, ...]
     once: int = LOOKS[-1]
+    time: float = math.inf
 
     def scenario(self) -> Scenario:
         measures = [each.measure(self.ratios[each.arm], self.once) for each in self.counted]
@@ -158,7 +174,7 @@ def _one(planted: LookScenario, number: int, seed: int) -> Trials:
     simple = replace(layout, looks=(), nodes=layout.nodes[: planted.once])
     once = concluded(in_memory.dataset(simple, values[: planted.once]))
     keys = ["case", "arm"]
-    found = walked(layout, values).merge(
+    found = walked(layout, values, planted.time).merge(
         once[[*keys, "outcome"]].rename(columns={"outcome": "once"}), on=keys
     )
     ratios = found["arm"].map(lambda arm: costs.get(arm, 1.0))

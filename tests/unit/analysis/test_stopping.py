@@ -11,9 +11,9 @@ from scipy import stats
 
 from parity.analysis.conclusions import Conclusion
 from parity.analysis.decision import Decision, decide
-from parity.analysis.looks import stops
+from parity.analysis.looks import stops, waiting
 from parity.analysis.sequential import levels_at
-from parity.plan.looks import DECIDED, REPORTED, Stop
+from parity.plan.looks import DECIDED, REPORTED, WAITING, Stop
 from parity.plan.plan import Plan
 
 LOOKS = (10, 20, 40)
@@ -109,6 +109,29 @@ def test_what_is_only_reported_stops_at_the_first_look_and_holds_nothing_up() ->
     unplanned = [replace(each, planned=False) for each in beside]
     for more in (beside, unplanned):
         assert {stop.reason for stop in stops(plan, decided + more, ())} == {DECIDED}
+
+
+@pytest.mark.parametrize(("left", "late"), [
+    # In seconds of runs, where a block of a case takes three and a stage ten blocks.
+    (90, set()), (60, {"far"}), (40, {"wide", "far"}), (10, {"near", "far"}),
+])  # fmt: skip
+def test_cases_race_for_the_time_that_is_left(left: float, late: set[str]) -> None:
+    """What is nearest to its decision first, then the widest bound; one goes on in any case."""
+    deviations = {"wide": 0.5, "far": 0.2, "near": 0.015}
+    parameters = {case: {} for case in deviations}
+    plan = Layout(parameters, (ARM,), (0,) * MOST, MARGIN, looks=LOOKS).plan()
+    compared = [
+        replace(each, case=case)
+        for case, deviation in deviations.items()
+        for each in _compared({DOUBLE: OPEN, ARM: _decision(0, deviation)})
+    ]
+    seconds = {(case, arm): 1.0 for case in deviations for arm in (REFERENCE, DOUBLE, ARM)}
+    found = waiting(plan, 10, compared, (), seconds, left)
+    assert {(stop.case, stop.arm) for stop in found} == {run for run in seconds if run[0] in late}
+    assert {stop.reason for stop in found} <= {WAITING}
+    # What is stopped takes no time, and waits for nothing.
+    ended = [Stop(case, arm, DECIDED, "") for case, arm in seconds if case == "near"]
+    assert not {stop.case for stop in waiting(plan, 10, compared, ended, seconds, 60)}
 
 
 def test_what_was_stopped_stays_as_it_was() -> None:

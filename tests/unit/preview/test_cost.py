@@ -59,7 +59,7 @@ def scaling() -> Plan:
 def _here(plan: Plan, system=MACHINE, **facts) -> Surroundings:
     known = {
         "jobs": 1,
-        "before": {case.name: MeasuredBefore(10.0, True) for case in plan.cases},
+        "before": {case.name: MeasuredBefore(10.0, True) for case in plan.run_cases},
         "done": set(),
         "run_bytes": 35e3,
         "images": {"oci": ImageRecord("oci", bytes=1_000_000_000)},
@@ -123,7 +123,11 @@ def test_what_a_pilot_timed_here_counts_before_other_parameters(tmp_path, monkey
     folder = tmp_path / "results/live" / plan.campaign
     folder.mkdir(parents=True)
     write_json(folder / PILOT, old | {"seconds": {"likwid": 1.0}})
-    assert known_before(plan, tmp_path) == {"likwid-stream": MeasuredBefore(1.0, True)}
+    # A shorter run is taken to need its share of that.
+    assert known_before(plan, tmp_path) == {
+        "likwid-stream": MeasuredBefore(1.0, True),
+        "likwid-stream-short": MeasuredBefore(plan.shorter_of["likwid-stream"].share, True),
+    }
 
 
 def test_an_amount_says_how_much_more_work_there_is_only_where_nothing_else_differs() -> None:

@@ -1,16 +1,19 @@
 """What a look stops: arms of which all is decided, or nothing is to be.
 
-Stopping what is decided is what the levels allow for (`sequential`). What the time may not decide
-goes on until it is over: for its bound, which every further block makes smaller.
+Stopping what is decided is what the levels allow for (`sequential`). Where the time is limited, all
+other cases race for what is left of it: `waiting` says which of them wait until the next look. What
+the time may not decide goes on for its bound, which every further block makes smaller.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from parity.analysis.analysis import Analysed
 from parity.analysis.conclusions import Conclusion
-from parity.analysis.decision import CLAIMS
-from parity.plan.looks import DECIDED, REPORTED, Look, Stop
+from parity.analysis.decision import CLAIMS, Decision
+from parity.plan.looks import DECIDED, REPORTED, WAITING, Look, Stop
 from parity.plan.plan import Plan
 
 
@@ -52,16 +55,94 @@ def _why(compared: Sequence[Conclusion]) -> tuple[str, str] | None:
     return DECIDED, "; ".join(said)
 
 
-def look_at(found: Analysed, number: int, before: Sequence[Stop]) -> Look:
+def waiting(
+    plan: Plan, blocks: int, compared: Iterable[Conclusion], stopped: Sequence[Stop],
+    seconds: Mapping[tuple[str, str], float], left: float,
+) -> tuple[Stop, ...]:  # fmt: skip
+    """The arms of cases that wait until the next look, because others do more with the time.
+
+    What can be decided in the time that is left comes first, the nearest to its decision before
+    others; then what only gets a smaller bound, the widest first. Each takes the stage that begins
+    now, or all that it needs, and whoever finds too little time waits. One case always goes on.
+    A decision falls where the half-width, which shrinks as the root of the blocks, is smaller than
+    what lies between the estimate and an end of the margin, or nothing. The levels of a case follow
+    the blocks that it has, whichever those are.
+
+    Args:
+        blocks: how many the stage has that begins now.
+        compared, stopped: as of `stops`, and what it gave.
+        seconds: of a run, by case and arm.
+        left: seconds that are left for runs.
+    """
+    ended = {(stop.case, stop.arm) for stop in stopped}
+    going: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for conclusion in compared:
+        decision, key = conclusion.decision, (conclusion.case, conclusion.arm)
+        if decision.margin and conclusion.planned and key not in ended and not conclusion.control:
+            going[conclusion.case].append(_blocks_to_go(decision))
+    runs = {
+        case: [(name, arm) for name in _lengths(plan, case) for arm in plan.arms_of(name)]
+        for case in going
+    }
+    block = {
+        case: sum(seconds.get(run, 0.0) for run in of if run not in ended)
+        for case, of in runs.items()
+    }
+    needs = {case: min(to_go for to_go, _ in of) * block[case] for case, of in going.items()}
+    first = sorted((case for case in going if needs[case] <= left), key=needs.__getitem__)
+    others = {case: max(half for _, half in of) for case, of in going.items() if case not in first}
+    taken, late = 0.0, list[str]()
+    for case in [*first, *sorted(others, key=others.__getitem__, reverse=True)]:
+        takes = max(blocks * block[case], needs[case] if case in first else 0.0)
+        if taken and taken + takes > left:
+            late.append(case)
+        else:
+            taken += takes
+    detail = "others do more with the time until the next look"
+    return tuple(
+        Stop(*run, WAITING, detail) for case in late for run in runs[case] if run not in ended
+    )
+
+
+def _lengths(plan: Plan, case: str) -> list[str]:
+    shorter = plan.shorter_of.get(case)
+    return [case, shorter.case.name] if shorter else [case]
+
+
+def _blocks_to_go(decision: Decision) -> tuple[float, float]:
+    """How many more blocks may decide it, and the half-width of its interval as a log."""
+    (low, high), cost = decision.interval90, math.log(decision.estimate or math.nan)
+    half = math.log(high / low) / 2 if low > 0 and math.isfinite(high) else math.inf
+    if not math.isfinite(half + cost):
+        return math.inf, math.inf
+    assert decision.margin
+    room = max(math.log1p(decision.margin) - abs(cost), abs(cost))
+    return max(1.0, decision.blocks * ((half / room) ** 2 - 1)), half
+
+
+def look_at(
+    found: Analysed, number: int, before: Sequence[Stop], time: tuple[float, float] | None = None
+) -> Look:
     """What the blocks so far decide, in addition to what is stopped.
 
     Args:
         found: those blocks, analysed.
         number: of the look, from 1.
         before: what is stopped.
+        time: seconds that all blocks took so far, and that are left; None without a limit.
     """
-    seen = found.dataset
+    seen, compared = found.dataset, found.compared.values()
+    looks = seen.plan.looks
+    ended = stops(seen.plan, compared, [stop for stop in before if stop.reason != WAITING])
+    if time and number < len(looks):
+        by_run = seen.runs.groupby(["case", "arm"])["wall_seconds"]
+        # What stands around a run takes its part of the time, too.
+        around = time[0] / by_run.sum().sum()
+        means: dict[Any, float] = dict(by_run.mean())
+        seconds = {run: around * mean for run, mean in means.items()}
+        stage = looks[number] - looks[number - 1]
+        ended += waiting(seen.plan, stage, compared, ended, seconds, time[1])
     return Look(
-        campaign=seen.plan.campaign, number=number, blocks=seen.plan.looks[number - 1],
-        seen=len(seen.gathered), stops=stops(seen.plan, found.compared.values(), before),
+        campaign=seen.plan.campaign, number=number, blocks=looks[number - 1],
+        seen=len(seen.gathered), stops=ended,
     )  # fmt: skip

@@ -9,6 +9,7 @@ import parity.analysis
 from parity.analysis import analysis, dataset, tables
 from parity.analysis.dataset import load_exclusions
 from parity.analysis.looks import look_at
+from parity.measure.progress import lasted
 from parity.plan.looks import batches_of, read_look, write_look
 from parity.plan.plan import read_plan
 from parity.preview.terminal import folded
@@ -35,7 +36,9 @@ def look(
             so_far = Path(temporary) / "live" / planned.campaign
             collect(plan, folders, images, system, so_far)
             analysed = analysis.analysed(so_far, load_exclusions(exclusions))
-        found = look_at(analysed, number, last.stops if last else [])
+        took, limit = lasted(planned, folders)[0], planned.minutes
+        time = None if limit is None else (took, 60 * limit - took)
+        found = look_at(analysed, number, last.stops if last else [], time)
         bounds = answer.in_short((planned, analysed.analysis.comparisons))
         blocks = f"{found.seen} blocks: {'; '.join([*bounds, found.said(planned)])}"
         print("\n".join(folded(blocks, "")))

@@ -16,8 +16,10 @@ from parity.core.documents import Document, Format, write_document
 from parity.plan.plan import Block, Plan
 
 # Why a run is not made any more: its comparisons are decided, or there is nothing to decide, or the
-# time is over. In earlier archives also: they have no chance to be decided.
+# time is over; or they wait for others until the next look (`parity.analysis.looks.waiting`). In
+# earlier archives also: they have no chance to be decided.
 DECIDED, HOPELESS, REPORTED = "stopped-decided", "stopped-hopeless", "stopped-reported"
+WAITING = "stopped-waiting"
 OUT_OF_TIME = "stopped-time"
 STOPPED = "stopped-"
 
