@@ -17,7 +17,7 @@ from typing import Any
 from parity.benchmarks.programs import installed
 from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import positive, search_text
+from parity.benchmarks.reading import said_by
 from parity.core.commands import Availability
 
 TIME = Quantity("time", "wall-clock time", "s", "lower", "external")
@@ -44,7 +44,7 @@ class Solver(Benchmark):
 
     def read(self, outputs: Outputs) -> Parsed:
         """The clock's time, if it said the sum."""
-        positive(search_text(r"^sum ([0-9.]+)$", outputs.stdout, "sum"), "sum")
+        said_by({"sum": r"^sum ([0-9.]+)$"}, outputs.stdout).positive("sum")
         return Parsed(valid=True, metrics=(TIME.measured(outputs.wall_seconds[0]),))
 
 

@@ -37,7 +37,7 @@ from typing import Any, ClassVar
 from parity.benchmarks.programs import installed
 from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import positive, search_text
+from parity.benchmarks.reading import said_by
 from parity.core.commands import Availability
 
 TIME = Quantity("time", "copying time", "s", "lower", shown="ms", factor=1e3)
@@ -77,9 +77,10 @@ class ToyCopy(Benchmark):
 
     def read(self, outputs: Outputs) -> Parsed:
         """Its own time and rate."""
-        copied = search_text(r"^([0-9]+) bytes", outputs.stderr, "size")
-        seconds = positive(search_text(r"copied, ([0-9.e-]+) s", outputs.stderr, "time"), "time")
-        rate = positive(copied, "size") / seconds / 1e9
+        lines = {"size": r"^([0-9]+) bytes", "time": r"copied, ([0-9.e-]+) s"}
+        said = said_by(lines, outputs.stderr)
+        seconds = said.positive("time")
+        rate = said.positive("size") / seconds / 1e9
         return Parsed(valid=True, metrics=(TIME.measured(seconds), RATE.measured(rate)))
 
 

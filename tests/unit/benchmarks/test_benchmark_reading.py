@@ -9,7 +9,7 @@ from parity.benchmarks.reading import (
     require_agreement,
     require_at_most,
     require_complete,
-    search_text,
+    said_by,
 )
 
 
@@ -86,6 +86,7 @@ def test_blanks_at_the_end_mean_nothing(text):
 
 
 def test_a_line_is_there_once():
-    assert search_text(r"^value = ([0-9])$", RUN, "value") == "3"
-    assert reason(search_text, r"^value = ([0-9])$", RUN * 2, "value") == "unparsable"
-    assert reason(search_text, r"^other = ([0-9])$", RUN, "other") == "unparsable"
+    lines = {"value": r"^value = ([0-9])$", "other": r"^other = ([0-9])$"}
+    assert said_by(lines, RUN)["value"] == "3"
+    assert reason(said_by(lines, RUN * 2).__getitem__, "value") == "unparsable"
+    assert reason(said_by(lines, RUN).__getitem__, "other") == "unparsable"

@@ -15,9 +15,6 @@ from parity.extensions.noise.analysis.durations import ranks_of_interval
 )
 def test_intervals_of_the_median(size: int, ranks: tuple[int | None, int | None]) -> None:
     assert ranks_of_interval(size, 0.5) == ranks
-    for nonsense in ((1.0, 0.95), (0.0, 0.95), (0.5, 1.0)):
-        with pytest.raises(ValueError):
-            ranks_of_interval(size, *nonsense)
 
 
 def test_a_tail_quantile_needs_enough_values_for_an_upper_end() -> None:

@@ -205,11 +205,11 @@ class Spikes:
     below: int
     highest: float  # the farthest above, from the typical effect; 0 where there is none
 
-    def rate(self, confidence: float = 0.95) -> Interval:
-        """The share of units that lie above, by Clopper and Pearson's exact interval (1934)."""
-        above, others, tail = self.above, self.units - self.above, (1 - confidence) / 2
-        low = special.betaincinv(above, others + 1, tail) if above else 0.0
-        high = special.betainccinv(above + 1, others, tail) if others else 1.0
+    def rate(self) -> Interval:
+        """The share of units that lie above, by Clopper and Pearson's 95 % interval (1934)."""
+        above, others = self.above, self.units - self.above
+        low = special.betaincinv(above, others + 1, 0.025) if above else 0.0
+        high = special.betainccinv(above + 1, others, 0.025) if others else 1.0
         return float(low), float(high)
 
 

@@ -27,13 +27,6 @@ def finite(
     return array
 
 
-def share(**numbers: float) -> None:
-    """Refuse any of the named numbers that does not lie strictly between 0 and 1."""
-    for name, number in numbers.items():
-        if not 0 < number < 1:
-            raise ValueError(f"{name} must lie between 0 and 1, not {number}")
-
-
 def holm(p_values: Iterable[float]) -> tuple[float, ...]:
     """Adjusted p values in the given order (Holm, Scand. J. Statist. 1979).
 
@@ -115,7 +108,6 @@ def scatter_ratio(deviations: np.ndarray, confidence: float = 0.95) -> ScatterRa
     Without an upper end, `high` is infinite. `deviations`: of both arms, shape (2, units): of
     blocks, or means of several. `confidence`: between 0 and 1.
     """
-    share(confidence=confidence)
     a, b = deviations
     quantile = special.stdtrit(len(a) - 1, (1 + confidence) / 2)
     error = quantile**2 / len(a) * np.cov(a, b)
@@ -160,7 +152,6 @@ def cv_bound(values: Iterable[float], confidence: float) -> float:
     chi-square's assumes a normal law. Spikes that a sample does not hold cannot widen it. `values`:
     above zero, at least 5. `confidence`: between 0 and 1; below one half for a lower bound.
     """
-    share(confidence=confidence)
     centre, error = _log_variance(values)
     return math.sqrt(math.expm1(math.exp(centre + float(special.ndtri(confidence)) * error)))
 

@@ -202,11 +202,6 @@ def _pattern(line: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"^\^", r"\\n", line), re.MULTILINE)
 
 
-def search_text(pattern: str, text: str, what: str) -> str:
-    """The first group of `pattern`, whose ^ and $ are ends of lines; refused if not there once."""
-    return said_by({what: pattern}, text)[what]
-
-
 def said_in_json(text: str) -> Said:
     """All values of a JSON text by their paths, such as `tests.0.Options.tasks`.
 

@@ -14,7 +14,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from parity.analysis import methods
 from parity.analysis.methods import NO_INTERVAL, percentile_interval, resampled
 
 SECONDS = 30
@@ -68,10 +67,8 @@ def millisecond_rate(run: Sequence[Window]) -> float:
     return float(1e9 * of_band / sum(window.duration for window in run))
 
 
-def ranks_of_interval(
-    count: int, quantile: float, confidence: float = 0.95
-) -> tuple[int | None, int | None]:
-    """The order statistics, as ranks from 1, that leave at most half the error on each side.
+def ranks_of_interval(count: int, quantile: float) -> tuple[int | None, int | None]:
+    """The order statistics, as ranks from 1, that leave at most 2.5 % on each side.
 
     The number of values below the quantile is binomial whatever their distribution
     (Thompson 1936; Conover, Practical Nonparametric Statistics, 1999, sec. 3.2). Exact for
@@ -80,10 +77,8 @@ def ranks_of_interval(
     Returns:
         None where the values are too few for a bound.
     """
-    methods.share(quantile=quantile, confidence=confidence)
-    error = (1 - confidence) / 2
-    low = int(scipy.stats.binom.ppf(error, count, quantile))
-    high = int(scipy.stats.binom.ppf(1 - error, count, quantile)) + 1
+    low, high = (int(scipy.stats.binom.ppf(p, count, quantile)) for p in (0.025, 0.975))
+    high += 1
     return low if low > 0 else None, high if high <= count else None
 
 
