@@ -159,7 +159,9 @@ def documents() -> dict[Path, str]:
     }
     found, answers = _table(FOUND_HEAD, found_rows(known["systems"])), ROOT / "docs/answers.md"
     return {
-        readme: with_parts(readme.read_text(encoding="utf-8"), {"bounds": bound_tables(bounds)}),
+        readme: with_parts(
+            readme.read_text(encoding="utf-8"), {"bounds": bound_tables(bounds, known["starts"])}
+        ),
         answers: with_parts(answers.read_text(encoding="utf-8"), {"found": found}),
         reference: with_parts(reference.read_text(encoding="utf-8"), parts),
         ROOT / "docs/data-dictionary.md": _dictionary(tables),
@@ -222,7 +224,8 @@ def found() -> dict[str, Any]:
         kind: [each._replace(bound=min(each.bound, UNBOUNDED))._asdict() for each in of_kind]
         for kind, of_kind in bounds.items()
     }
-    return {"systems": made, "bounds": told}
+    starts = {kind: answer.to_start(*compared) for kind, compared in by_kind.items()}
+    return {"systems": made, "bounds": told, "starts": starts}
 
 
 def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
@@ -234,11 +237,13 @@ def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]
         yield (each["system"], each["kind"], *map(str, numbers))
 
 
-def bound_tables(bounds: Mapping[str, Iterable[answer.Bound]]) -> str:
+def bound_tables(
+    bounds: Mapping[str, Iterable[answer.Bound]], starts: Mapping[str, Mapping[str, float]]
+) -> str:
     """The README's first tables: what each runtime costs each program at most, by kind of machine.
 
-    A cell is `–` where nothing was measured, and `?` where no bound of 10 % holds; a kind without
-    any is left out.
+    `starts`: by kind, what each runtime adds to a start, in s. A cell is `–` where nothing was
+    measured, and `?` where no bound of 10 % holds; a kind without any is left out.
     """
     tables = []
     for kind, told in bounds.items():
@@ -249,11 +254,19 @@ def bound_tables(bounds: Mapping[str, Iterable[answer.Bound]]) -> str:
             sorted(dict.fromkeys(names), key=str.lower) for names in zip(*cells, strict=True)
         )
         rows = (
-            (runtime, *(_bound(cells.get((runtime, program))) for program in programs))
+            (
+                runtime,
+                _start(starts[kind].get(runtime)),
+                *(_bound(cells.get((runtime, program))) for program in programs),
+            )
             for runtime in runtimes
         )
-        tables.append(_table((kind, *programs), rows))
+        tables.append(_table((kind, "to start", *programs), rows))
     return "\n\n".join(tables)
+
+
+def _start(bound: float | None) -> str:
+    return "–" if bound is None else f"+{math.ceil(1000 * bound)} ms"
 
 
 def _bound(bound: float | None) -> str:
