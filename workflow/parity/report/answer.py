@@ -25,6 +25,7 @@ BOUNDS = (0.01, 0.02, 0.05, 0.1)  # costs that a reader may be able to live with
 ANSWERS = (outcomes.AT_MOST, outcomes.COSTS, outcomes.SAVES, outcomes.CANNOT_TELL)
 SAME = "same"
 REPEATED = 1e-3  # two numbers whose ratios are as near are one, printed twice
+WARM_START = "startup-warm"  # of an image that was read before
 Compared = tuple[Plan, pd.DataFrame]  # a plan with the table of its comparisons
 
 
@@ -237,16 +238,15 @@ def at_most(*datasets: Compared) -> list[Bound]:
 
 
 def to_start(*datasets: Compared) -> dict[str, float]:
-    """What runtimes add to the start of a program whose image was read before, in s, by title.
+    """What runtimes add to a warm start of a program, in s, by title.
 
     Upper 95 % bounds of the dataset with most blocks; of equals, the largest.
     """
     best: dict[str, tuple[int, float]] = {}
     for compared in datasets:
         for one in asked([compared], "difference"):
-            case, row = one.plan.case(one.row.case), one.row
-            is_warm = case.benchmark == "startup" and case.parameters.get("cache") == "warm"
-            if is_warm and one.is_plain and row.blocks and not row.barred:
+            row = one.row
+            if row.case == WARM_START and one.is_plain and row.blocks and not row.barred:
                 title, told = formatting.arm_title(one.plan, row.arm), (row.blocks, row.high90)
                 best[title] = max(best.get(title, told), told)
     return {title: bound for title, (_, bound) in sorted(best.items()) if math.isfinite(bound)}
