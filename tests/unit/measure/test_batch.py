@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
-from plans import block_record_of
+from plans import block_record_of, run_record_of
 from trials import ANYWHERE, PAIR, case_of, trial
 
 from parity.analysis import evidence
@@ -22,7 +22,7 @@ from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.measure import block, progress
 from parity.measure.block import is_measured, is_time_over, run_batch
-from parity.measure.documents import BATCH, BLOCK, PROGRESS, ArmState, BatchRecord, Gate
+from parity.measure.documents import BATCH, BLOCK, PROGRESS, RECORD, ArmState, BatchRecord, Gate
 from parity.plan.looks import DECIDED, HOPELESS, Stop, batches_of
 from parity.plan.plan import Plan, write_plan
 from parity.records import dataset
@@ -91,6 +91,32 @@ def test_the_time_is_over_if_one_more_block_would_end_after_it(tmp_path, minutes
     for number, each in enumerate(seconds):
         _begun(plan, tmp_path, number, each)
     assert is_time_over(plan, tmp_path) == over
+
+
+@pytest.mark.parametrize(("failed", "reason", "is_vain"), [
+    ({"namespaces"}, "exit-status", True), ({*PAIR}, "signal", True), (set(), "", False),
+    ({"native-b"}, "exit-status", False),
+    # What others do to the node they may not do to the next block.
+    ({"namespaces"}, "gate-steal", False),
+])  # fmt: skip
+def test_a_first_block_in_which_nothing_can_be_compared_ends_it(
+    tmp_path, capsys, failed: set[str], reason: str, is_vain: bool
+) -> None:
+    plan = trial(case_of("sysbench"), arms=(*PAIR, "namespaces"))
+    of, folder = plan.blocks[0], tmp_path / plan.blocks[0].name
+    for run in of.runs:
+        attempt = folder / "runs" / run.name / "attempt-1"
+        attempt.mkdir(parents=True)
+        why = reason if run.arm in failed else ""
+        RECORD.write_in(attempt, run_record_of(reason=why, detail=why and "no module named x"))
+    BLOCK.write_in(folder, replace(block_record_of(sessions=0), name=of.name, runs=of.runs))
+    if is_vain:
+        with pytest.raises(UserError) as refused:
+            block._refuse_vain(plan, folder)
+        assert f": {reason}: no module named x" in refused.value.what
+    else:
+        block._refuse_vain(plan, folder)
+        assert ("no module named x" in capsys.readouterr().out) == (reason == "exit-status")
 
 
 def test_a_batch_runs_its_blocks_one_after_the_other(tmp_path: Path, measured) -> None:

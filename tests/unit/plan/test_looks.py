@@ -70,7 +70,9 @@ def test_a_look_says_in_one_line_what_stops_and_what_goes_on() -> None:
     rest = tuple(Stop("d", arm, REPORTED, "") for arm in (ONE, OTHER, DOUBLE, REFERENCE))
     last = Look(campaign="planted-memory", number=2, blocks=9, seen=9, stops=STOPS + rest)
     assert last.said(PLAN) == "1 decided, 1 hopeless, 2 reported, nothing goes on"
-    assert LOOK.going(PLAN) and not last.going(PLAN)
+    waits = tuple(Stop(stop.case, stop.arm, looks.WAITING, "") for stop in rest)
+    late = Look(campaign="planted-memory", number=2, blocks=9, seen=9, stops=STOPS + waits)
+    assert [each.is_over(PLAN) for each in (LOOK, late, last)] == [False, False, True]
     assert all(map(looks.is_stopped, (DECIDED, HOPELESS, REPORTED, looks.OUT_OF_TIME)))
     assert not any(map(looks.is_stopped, ("", "timeout", "not-tested", "not-run", "gate-quiet")))
 

@@ -27,7 +27,7 @@ def look(
     seen = [name for name, batch in batches_of(planned).items() if batch.stage < number]
     folders = measured_blocks(live / f"batches/{name}.json" for name in seen)
     last = read_look(before) if before else None
-    if last and (last.seen == len(folders) or not last.going(planned)):
+    if last and (last.seen == len(folders) or last.is_over(planned)):
         # The time is over, or nothing went on: there is nothing new to look at.
         found = replace(last, number=number, blocks=planned.looks[number - 1])
     else:

@@ -3,7 +3,6 @@
 import dataclasses
 import os
 import shutil
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,7 +18,6 @@ from parity.core.errors import UserError
 from parity.measure import documents, places, progress
 from parity.measure.attempt import AllocationLost, ArmLost, Order, make_attempt
 from parity.measure.inner_command import clean_up, on_each_node
-from parity.measure.node_check import audit_arm
 from parity.measure.session import (
     Session,
     begin_session,
@@ -284,7 +282,7 @@ def run_batch(
                 session = run_block(*given, stops, checked=session)
                 if session and is_first and (len(names) > 1 or plan.block(name).number == 1):
                     _refuse_vain(plan, folder)
-                    _warn_of_starts(plan, folder, session)
+                    _warn_of_starts(plan, folder)
                 told.after(name, is_last=name == names[-1])
             measured.append(name)
     finally:
@@ -317,8 +315,11 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
         title = plan.benchmark_titles[plan.case(run.case).benchmark]
         said = f"{last.reason}: {last.detail}" if last.detail else last.reason
         lost.append(f"{title}, {plan.arm_titles[run.arm]}: {said}")
-    arms = {(case, arm) for case, arm in good if (case, plan.reference) in good}
-    if lost and not plan.is_paired and all(arm in plan.aa_pair for _, arm in arms):
+    # A shorter run is compared with nothing by itself.
+    whole = ((case.name, plan.reference) for case in plan.cases)
+    there = {case for case, reference in whole if (case, reference) in good}
+    arms = {arm for case, arm in good if case in there}
+    if lost and not plan.is_paired and arms <= {*plan.aa_pair}:
         problem = "\n".join(["nothing of this study can be compared", *lost])
         action = "mend that, and start the same command again"
         raise UserError(problem, where=f"block {record.name}", action=action)
@@ -326,24 +327,21 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
         print(f"no run ended well: {line}", flush=True)
 
 
-def _warn_of_starts(plan: Plan, folder: Path, session: Session) -> None:
-    """Say of which wall clocks a start is a large part, by starting each arm once more."""
-    for run in plan.block(folder.name).runs if not plan.is_paired else ():
-        arm, record = (
-            every_arm()[run.arm],
-            progress.good_record(progress.attempts_of(folder / "runs" / run.name)),
-        )
-        if not (arm.image_format and record and record.wall_seconds):
-            continue
-        if WALL not in plan.case(run.case).definition.metrics:
-            continue
-        before = time.monotonic()
-        audit_arm(arm, session.states[run.arm].image, {}, session.tools)
-        start = time.monotonic() - before
-        if record.wall_seconds < STARTS * start:
-            said = f"a run takes {record.wall_seconds:.2f} s, and a start alone {start:.2f} s"
-            print(f"{plan.arm_titles[run.arm]}: {said}, so its ratio tells much of starting: give"
-                  " it more work, or a pattern that reads its own time", flush=True)  # fmt: skip
+def _warn_of_starts(plan: Plan, folder: Path) -> None:
+    """Say of the first block of which wall clocks a start is a large part."""
+    seconds = {
+        (run.case, run.arm): good.wall_seconds
+        for run in plan.block(folder.name).runs
+        if (good := progress.good_record(progress.attempts_of(folder / "runs" / run.name)))
+    }
+    alone = [each for each in plan.shorter if not each.share]
+    for each in (one for one in alone if WALL in plan.case(one.of).definition.metrics):
+        for arm in plan.arms:
+            start, whole = seconds.get((each.case.name, arm)), seconds.get((each.of, arm))
+            if start and whole and whole < STARTS * start and every_arm()[arm].image_format:
+                said = f"a run takes {whole:.2f} s, and a start alone {start:.2f} s"
+                print(f"{plan.arm_titles[arm]}: {said}: more work in each run tells more of it",
+                      flush=True)  # fmt: skip
 
 
 def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> bool:

@@ -48,14 +48,15 @@ class Look(Document, frozen=True, kw_only=True):
         """The stops by case and arm."""
         return {(stop.case, stop.arm): stop for stop in self.stops}
 
-    def going(self, plan: Plan) -> list[tuple[str, str]]:
-        """The cases and arms that are compared with the reference and go on."""
-        return [run for run in _compared(plan) if run not in self.by_run]
+    def is_over(self, plan: Plan) -> bool:
+        """Whether nothing that is compared with the reference goes on, or waits."""
+        known = self.by_run
+        return all(run in known and known[run].reason != WAITING for run in _compared(plan))
 
     def said(self, plan: Plan) -> str:
         """In words: how many arms in cases are stopped, and which cases go on."""
-        stopped = [self.by_run[run].reason for run in _compared(plan) if run in self.by_run]
-        counts, going = Counter(stopped), self.going(plan)
+        counts = Counter(self.by_run[run].reason for run in _compared(plan) if run in self.by_run)
+        going = [run for run in _compared(plan) if run not in self.by_run]
         ended = [f"{count} {why.removeprefix(STOPPED)}" for why, count in sorted(counts.items())]
         cases = ", ".join(dict.fromkeys(case for case, _ in going))
         verb = "goes" if len(going) == 1 else "go"
