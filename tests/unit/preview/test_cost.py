@@ -123,10 +123,11 @@ def test_what_a_pilot_timed_here_counts_before_other_parameters(tmp_path, monkey
     folder = tmp_path / "results/live" / plan.campaign
     folder.mkdir(parents=True)
     write_json(folder / PILOT, old | {"seconds": {"likwid": 1.0}})
+    write_json(folder / PILOT, old | {"seconds": {"sysbench": 1.0}})
     # A shorter run is taken to need its share of that.
     assert known_before(plan, tmp_path) == {
-        "likwid-stream": MeasuredBefore(1.0, True),
-        "likwid-stream-short": MeasuredBefore(plan.shorter_of["likwid-stream"].share, True),
+        "sysbench": MeasuredBefore(1.0, True),
+        "sysbench-short": MeasuredBefore(plan.shorter_of["sysbench"].share, True),
     }
 
 
