@@ -96,7 +96,8 @@ def run_block(
                     make_ready(may_take_turns=plan.design == EITHER)
                 session = begin_session(plan, images, expected, system, allocation, folder, checked)
                 progress.leave_out(session.waited_seconds, folder)
-                tell_what_lacks(session, plan)
+                if not checked:
+                    tell_what_lacks(session, plan)
                 not_started |= BlockRun(plan, left, session, folder).make_all_runs()
                 end_session(session, folder)
             record = documents.BlockRecord(
@@ -323,7 +324,7 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
         problem = "\n".join(["nothing of this study can be compared", *lost])
         action = "mend that, and start the same command again"
         raise UserError(problem, where=f"block {record.name}", action=action)
-    for line in lost:
+    for line in dict.fromkeys(lost):
         print(f"no run ended well: {line}", flush=True)
 
 
