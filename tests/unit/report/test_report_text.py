@@ -272,6 +272,8 @@ def test_most_blocks_tell_what_a_runtime_costs_at_most_and_of_equals_the_largest
     assert bound(few, many) == bound(many, few) == bound(many)
     assert bound(many, other) == bound(other, many) == bound(other)
     assert bound(other).bound > 0.2 > bound(many).bound
+    (said,) = (line for line in answer.in_short(other) if line.startswith("HPCC: "))
+    assert f"Docker ≤ {wording.significant(100 * bound(other).bound, 2)} %, " in said
 
 
 def test_what_has_no_rows_is_not_written(make_view: MakeView, tmp_path: Path) -> None:

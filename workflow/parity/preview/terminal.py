@@ -46,8 +46,13 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def folded(text: str, start: str = "  ") -> list[str]:
-    """A sentence or a list in lines of a terminal; what follows the first stands further in."""
-    return textwrap.wrap(
-        text, LETTERS, initial_indent=start, subsequent_indent=f"{start}  ",
+    """A sentence or a list in lines of a terminal; what follows the first stands further in.
+
+    A number stays with its unit.
+    """
+    together = text.replace(" %", "\u00a0%").replace("≤ ", "≤\u00a0")
+    lines = textwrap.wrap(
+        together, LETTERS, initial_indent=start, subsequent_indent=f"{start}  ",
         break_on_hyphens=False, break_long_words=False,
     )  # fmt: skip
+    return [line.replace("\u00a0", " ") for line in lines]
