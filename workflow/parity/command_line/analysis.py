@@ -39,7 +39,7 @@ def look(
         took, limit = lasted(planned, folders)[0], planned.minutes
         time = None if limit is None else (took, 60 * limit - took)
         found = look_at(analysed, number, last.stops if last else [], time)
-        bounds = answer.in_short((planned, analysed.analysis.comparisons))
+        bounds = answer.in_short((planned, analysed.analysis.comparisons)) or ["no bound yet"]
         blocks = f"{found.seen} blocks: {'; '.join([*bounds, found.said(planned)])}"
         print("\n".join(folded(blocks, "")))
     write_look(live / f"looks/{number}.json", found)

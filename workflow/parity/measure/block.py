@@ -283,7 +283,8 @@ def run_batch(
                 session = run_block(*given, stops, checked=session)
                 if session and is_first and (len(names) > 1 or plan.block(name).number == 1):
                     _refuse_vain(plan, folder)
-                    _warn_of_starts(plan, folder)
+                    if plan.block(name).number == 1:
+                        _warn_of_starts(plan, folder)
                 told.after(name, is_last=name == names[-1])
             measured.append(name)
     finally:
