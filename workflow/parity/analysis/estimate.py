@@ -207,9 +207,9 @@ class Spikes:
 
     def rate(self) -> Interval:
         """The share of units that lie above, by Clopper and Pearson's 95 % interval (1934)."""
-        above, others = self.above, self.units - self.above
-        low = special.betaincinv(above, others + 1, 0.025) if above else 0.0
-        high = special.betainccinv(above + 1, others, 0.025) if others else 1.0
+        above, others, tail = self.above, self.units - self.above, (1 - 0.95) / 2
+        low = special.betaincinv(above, others + 1, tail) if above else 0.0
+        high = special.betainccinv(above + 1, others, tail) if others else 1.0
         return float(low), float(high)
 
 
