@@ -28,13 +28,15 @@ LOST_SHARE = 0.05
 LOSSES = "runs were lost"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Numbers:
     """The numbers of one case and metric that count."""
 
     unit: str = ""  # their unit
     better: str = ""  # their direction: lower, higher or neither
     by_arm: dict[str, dict[str, float]] = field(default_factory=dict)  # arm to block to number
+
+    __hash__ = object.__hash__
 
     @property
     def sign(self) -> float:
