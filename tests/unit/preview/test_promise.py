@@ -1,5 +1,6 @@
 """What is said before a campaign with a time limit: what its time can prove."""
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -54,6 +55,12 @@ def test_what_cannot_be_decided_has_what_the_others_leave(plan) -> None:
     said = promise_lines(plan, asked, seconds)
     (cannot,) = (line for line in said if line.startswith("  ±1 % for sysbench needs "))
     assert cannot.endswith(" days")
+
+
+def test_two_numbers_of_a_case_are_told_apart(plan) -> None:
+    asked = [_need("sysbench", 0.004), dataclasses.replace(_need("sysbench", 0.004), metric="work")]
+    said = " ".join(promise_lines(plan, asked, {"sysbench": 5.0}))
+    assert "in sysbench time (" in said and "in sysbench work (" in said
 
 
 def test_too_short_a_time_proves_nothing_and_says_so(plan) -> None:

@@ -241,22 +241,23 @@ def promise_lines(
     if seconds is None:
         return [f"{limit}: nobody has measured yet how long a block of this takes"]
     reached = blocks_in_time(plan, needs, seconds)
-    can, cannot, sources = [], [], set()
+    can, cannot, sources, metrics = [], [], set(), Counter(need.case for need in needs)
     for need in needs:
+        name = f"{need.case} {need.metric}" if metrics[need.case] > 1 else need.case
         if need.noise is None or need.proof is None:
-            cannot.append(f"{need.case}, of which no scatter is known")
+            cannot.append(f"{name}, of which no scatter is known")
             continue
         sources.add(need.noise.dataset)
         blocks = reached[need.case]
         margin = need.proof.margin(blocks, POWERS[0])
         if margin <= NO_SPREAD:
-            can.append(f"to any margin in {need.case}, which does not scatter")
+            can.append(f"to any margin in {name}, which does not scatter")
         elif margin < 1:
-            can.append(f"to ±{percent(margin)} % in {need.case} ({blocks} blocks)")
+            can.append(f"to ±{percent(margin)} % in {name} ({blocks} blocks)")
         if margin > need.margin:
             more = need.blocks[0] - _first(plan)
             takes = _block(seconds) * _first(plan) + seconds[need.case] * more
-            cannot.append(f"±{percent(need.margin)} % for {need.case} needs {duration(takes)}")
+            cannot.append(f"±{percent(need.margin)} % for {name} needs {duration(takes)}")
     arms = listed([plan.arm_titles[arm] for arm in arms_of(plan)[2:]])
     lines = folded(f"{limit} bound {f'{arms} {listed(can)}' if can else 'no cost'}", "")
     lines += folded(listed(cannot)) if cannot else []
