@@ -192,7 +192,9 @@ class SimulatedBlock:
             if attempt is None and run.arm == self.absent:
                 endings[run.name] = "planned", f"{NOT_STARTED.reason}: {NOT_STARTED.detail}"
             elif attempt is None:
-                endings[run.name] = "ran", self.attempts[run.name][-1].ending
+                why = self.attempts[run.name][-1].ending
+                told = ": exit status 1" if why == "exit-status" else ""
+                endings[run.name] = "ran", f"{why}{told}"
             elif attempt.session < newest[run.case]:
                 endings[run.name] = "ran", "other-session"
             else:
