@@ -123,11 +123,13 @@ def test_what_a_pilot_timed_here_counts_before_other_parameters(tmp_path, monkey
     folder = tmp_path / "results/live" / plan.campaign
     folder.mkdir(parents=True)
     write_json(folder / PILOT, old | {"seconds": {"likwid": 1.0}})
-    write_json(folder / PILOT, old | {"seconds": {"sysbench": 1.0}})
     # A shorter run is taken to need its share of that.
-    assert known_before(plan, tmp_path) == {
+    longer = _plan("torrez2019", "hour")
+    folder.rename(folder.with_name(longer.campaign))
+    write_json(folder.with_name(longer.campaign) / PILOT, old | {"seconds": {"sysbench": 1.0}})
+    assert known_before(longer, tmp_path) == {
         "sysbench": MeasuredBefore(1.0, True),
-        "sysbench-short": MeasuredBefore(plan.shorter_of["sysbench"].share, True),
+        "sysbench-short": MeasuredBefore(longer.shorter_of["sysbench"].share, True),
     }
 
 
