@@ -44,7 +44,7 @@ class Solver(Benchmark):
 
     def read(self, outputs: Outputs) -> Parsed:
         """The clock's time, if it said the sum."""
-        said_by({"sum": r"^sum ([0-9.]+)$"}, outputs.stdout).positive("sum")
+        said_by({{"sum": r"^sum ([0-9.]+)$"}}, outputs.stdout).positive("sum")
         return Parsed(valid=True, metrics=(TIME.measured(outputs.wall_seconds[0]),))
 
 
