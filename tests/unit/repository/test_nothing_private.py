@@ -22,12 +22,11 @@ TELLING = {
     "an address of hardware": r"(?<![\w:])[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?![\w:])",
     "an address of a network": r"(?<![\w.-])(?!127\.|10\.|0\.)(?:\d{1,3}\.){3}\d{1,3}(?![\w.-])",
 }
-# Hosts that are called as what programs print, and why they do.
-WORDS = {
-    "localhost": "every machine calls itself so",
-    "debian": "the system of all images",
-    **dict.fromkeys(("n1", "n2", "n3", "n4"), "the virtual cluster's nodes"),
-}
+HOST = platform.node().partition(".")[0]
+# A host that is called by a plain word, or as an archive's nodes, is called as what programs print.
+NAMES = {} if re.fullmatch(r"[A-Za-z]*|n\d|node\d+", HOST) else dict.fromkeys(
+    (platform.node(), HOST), "{host}"
+)  # fmt: skip
 
 
 def committed(archive: Path) -> list[Path]:
@@ -61,10 +60,7 @@ def lines(files: Iterable[Path]) -> set[str]:
 
 
 def told(files: Iterable[Path]) -> set[tuple[str, str]]:
-    host = platform.node().partition(".")[0]
-    known = host in WORDS or re.fullmatch(r"node\d+", host)
-    here = Private({} if known else {platform.node(): "{host}", host: "{host}"})
-    found = set()
+    here, found = Private(NAMES), set()
     for line in lines(files):
         named = ((kind, re.search(pattern, line)) for kind, pattern in TELLING.items())
         found |= {(kind, match[0]) for kind, match in named if match}
@@ -80,9 +76,10 @@ def test_nothing_tells_of_a_machine(name: str) -> None:
 
 @pytest.mark.parametrize("line", [
     "/home/me/a", "at /work/me", "/data/results/images/x", "/tmp/x/results", "192.168.0.7",
-    "0a:1b:2c:3d:4e:5f", f"on {platform.node()}-", f"[{platform.node()}:12]",
+    "0a:1b:2c:3d:4e:5f", "on a-host-7-", "[a-host-7:12]",
 ])  # fmt: skip
-def test_what_tells_of_a_machine_is_found(line: str, tmp_path: Path) -> None:
+def test_what_tells_of_a_machine_is_found(line: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(NAMES, "a-host-7", "{host}")
     path = tmp_path / "raw.parquet"
     pq.write_table(pa.table({"number": [1], "stdout": [f"a\n{line}\n".encode()]}), path)
     assert bool(told([path])) == (not line.endswith("-"))
