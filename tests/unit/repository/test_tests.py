@@ -13,8 +13,12 @@ TREES = {
 }
 SYSTEM = [name for name in TREES if name.startswith("system/test_")]
 # Folders of people and of single machines; what a study installs goes to /opt/parity.
-# Nobody's folders, in tests of what is hidden in an archive.
-SOMEBODY_S = re.compile(r"/(home|root|work|Users|media)/(?!(bob|eve|me|somebody|z)\b)\w")
+SOMEBODY_S = re.compile(r"/(home|root|work|Users|media)/\w")
+# What is hidden in archives is such a folder; whose these are is made up.
+OF_HIDING = {
+    "unit/core/test_private.py", "unit/repository/test_nothing_private.py",
+    "unit/records/test_dataset.py", "unit/plan/test_own_programs.py",
+}  # fmt: skip
 
 
 def _nodes(kind: type) -> list[tuple[str, ast.AST]]:
@@ -32,7 +36,8 @@ def test_no_test_imports_another_or_changes_where_modules_are_found() -> None:
 
 def test_no_test_names_a_folder_of_one_machine() -> None:
     texts = [(n, x.value) for n, x in _nodes(ast.Constant) if isinstance(x.value, str)]
-    assert not [found for found in texts if SOMEBODY_S.match(found[1])]
+    found = {name for name, text in texts if SOMEBODY_S.match(text)}
+    assert found <= OF_HIDING
 
 
 @pytest.mark.parametrize("name", SYSTEM)

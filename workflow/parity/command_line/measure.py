@@ -375,19 +375,13 @@ def study_of(
     }
     own = {key: value for key, value in command.items() if value}
     benchmark = f"own-{name}" if name in benchmarks() else name
-    scale: dict[str, Any] = {
-        "blocks": BLOCKS,
-        "looks": LOOKS,
-        "blocks_per_job": BLOCKS,
-        "minutes": minutes,
-    }
-    scale["short"] = {benchmark: share}
+    scale = {"blocks": BLOCKS, "looks": LOOKS, "blocks_per_job": BLOCKS, "minutes": minutes}
     return {
         "study": name, "title": f"What containers cost {line}", "reproduces": "none",
         "seed": zlib.crc32(line.encode()), **({"image": {"from": image}} if image else {}),
         "reference": pair[0], "aa_pair": pair, "arms": [*pair, *in_arms],
         "benchmarks": {benchmark: {"margin_percent": margin, "command": own}},
-        "scales": {SCALE: scale},
+        "scales": {SCALE: {**scale, "short": {benchmark: share}}},
     }  # fmt: skip
 
 

@@ -51,10 +51,8 @@ def archive(plan: Path, system: str) -> None:
     kept = dataset.archive_dataset(plan.parent, root, system)
     write_crate(kept)
     if (called := dataset.archived(root)[kept.name][0]) != system:
-        print(
-            f"archives of other hardware are called {system}, so this one is called {called}: name"
-        )
-        print("the system in its own file in config/systems/ before you measure again")
+        print(f"archives of other hardware are called {system}, so this one is called {called}")
+        print("name the system in a file of its own in config/systems/ before you measure again")
     print(f"archived as {kept}; name it in config/config.yaml: archive")
 
 
