@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from parity.analysis import conclusions, evidence
+from parity.analysis.analysis import analyse
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset, excluded_runs
 from parity.analysis.looks import stops
@@ -22,6 +23,7 @@ from parity.plan.system import kind_of
 from parity.preview.simulated import planned_runs, table_of
 from parity.records import schema
 from parity.records.parse import length_rows
+from parity.report import answer
 
 STUDY = Path(__file__).parents[3] / "config/studies/torrez2019.yaml"
 OWN = {"title": "Mine", "program": ["/bin/date"], "binaries": ["/bin/date"]}
@@ -114,8 +116,8 @@ def test_without_scatter_both_parts_are_what_was_put_in(tmp_path) -> None:
             assert once.to_numpy() == pytest.approx(fixed)
 
 
-def _dataset(plan: Plan) -> tuple[Dataset, pd.DataFrame]:
-    runs, metrics = _left(plan, 0.003)
+def _dataset(plan: Plan, scatter: float = 0.003) -> tuple[Dataset, pd.DataFrame]:
+    runs, metrics = _left(plan, scatter)
     nodes, images = (table_of(table, 0, {}) for table in (schema.NODES, schema.IMAGES))
     return Dataset("live/x", plan, "", kind_of(["vm"]), runs, metrics, nodes, images), metrics
 
@@ -136,6 +138,19 @@ def test_the_work_alone_is_concluded_on_and_what_is_paid_once_is_told(tmp_path) 
     # All is decided, so neither length is run any more.
     ended = {(stop.case, stop.arm) for stop in stops(plan, compared, ())}
     assert ended == {(case.name, arm) for case in plan.run_cases for arm in plan.arms}
+
+
+def test_the_work_alone_is_counted_also_where_its_ratio_is_that_of_the_whole_run(tmp_path) -> None:
+    plan = _plan(tmp_path, {"sysbench": SHARE})
+    dataset, _ = _dataset(plan, 1e-5)
+    compared = (plan, analyse(dataset).comparisons)
+    counted = {(one.row.metric, one.row.arm) for one in answer.counted(compared)}
+    assert counted == {("work_seconds", "podman"), ("work_seconds", "apptainer")}
+    starts = answer.starts(compared)
+    assert (
+        starts["sysbench", "podman"].startswith("+230")
+        and "ms to start" in starts["sysbench", "podman"]
+    )
 
 
 def test_who_excludes_a_shorter_run_excludes_what_it_tells_of_the_longer(tmp_path) -> None:

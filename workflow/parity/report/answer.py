@@ -80,7 +80,8 @@ def asked(datasets: Iterable[Compared], *kinds: str) -> list[Asked]:
 def measured(*datasets: Compared) -> list[Asked]:
     """The measured ratios in the comparisons of an analysis, each once, and none of controls.
 
-    A rate that is the inverse of a time in the same runs has its ratio again: it is left out.
+    A rate that is the inverse of a time in the same runs has its ratio again: it is left out. The
+    work alone never is, as it is what counts where it is known.
     """
     found = []
     for compared in datasets:
@@ -89,17 +90,18 @@ def measured(*datasets: Compared) -> list[Asked]:
             row = ratio.row
             ends = np.array([row.estimate, row.low95, row.high95])
             others = known.setdefault((row.case, row.arm), [])
-            if row.blocks and not any(np.allclose(ends, other, rtol=REPEATED) for other in others):
+            is_again = any(np.allclose(ends, other, rtol=REPEATED) for other in others)
+            if row.blocks and (row.metric == WORK.metric or not is_again):
                 others.append(ends)
                 found.append(ratio)
     return found
 
 
 def starts(compared: Compared) -> dict[tuple[str, str], str]:
-    """How much longer an arm takes to start and set up, in words, by case and arm."""
+    """What an arm adds to a start and set-up, in words, by case and arm: `+192 [159, 307] ms …`."""
     plan, _ = compared
     return {
-        (row.case, row.arm): f"{told.estimate} {told.unit} more to start"
+        (row.case, row.arm): f"{'+' * (row.estimate > 0)}{told.estimate} {told.unit} to start"
         for _, row in asked([compared], "difference")
         if row.metric == FIXED.metric and row.blocks
         for told in [formatting.of(plan, row)]
