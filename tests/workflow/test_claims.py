@@ -1,5 +1,6 @@
 """The claims on the archive: offline, quick, expected, and amended once a margin is changed."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -106,7 +107,13 @@ def test_claims_of_a_user_are_listed_apart(clone) -> None:
 def test_the_archives_give_the_expected_verdicts(judged, system: str) -> None:
     words = ["claims_expected", "--config", f"archive={SYSTEMS[system]}"]
     said = succeeded(judged(system).folder, *words, within=OFFLINE)
-    assert f"archive/{system}: all 85 verdicts are those expected" in said
+    assert said.count("verdicts are those expected") == 1
+    assert re.search(rf"^archive/{system} +equal: all 85 verdicts are those expected$", said, re.M)
+
+
+def test_without_an_archive_s_name_every_system_is_asked(clone) -> None:
+    planned = succeeded(clone, "-n", "claims_expected", within=OFFLINE)
+    assert re.search(rf"^judge +{len(SYSTEMS)}$", planned, re.M)
 
 
 def test_another_verdict_fails_and_is_named(clone) -> None:
@@ -114,7 +121,8 @@ def test_another_verdict_fails_and_is_named(clone) -> None:
     text = path.read_text()
     line = next(line for line in text.splitlines() if line.startswith(OF_MACHINE))
     path.write_text(text.replace(line, line.replace("inconclusive", "supported")))
-    said = refused(clone, "claims_expected", within=OFFLINE)
+    words = ["claims_expected", "--config", f"archive={SYSTEMS['machine']}"]
+    said = refused(clone, *words, within=OFFLINE)
     assert "torrez19-cpu-spread: expected supported, found inconclusive" in said
     path.write_text(text)
 

@@ -55,9 +55,9 @@ rule parse_records:
 
 
 rule reparse:
-    """Parse the archive's raw outputs again and compare every table byte by byte."""
+    """Parse the raw outputs of all archives (or of `--config archive=`) again and compare every table byte by byte."""
     input:
-        raw=f"{ARCHIVE}/records/raw.parquet",
+        raw=expand("{data}/records/raw.parquet", data=CHECKED),
     log:
         "results/reparse.log",
     localrule: True

@@ -94,6 +94,8 @@ CHOSEN = LIVE if config["data"] == "live" else ARCHIVE
 ARCHIVED = {ARCHIVE, *map(os.path.dirname, ARCHIVED_PLANS)}
 SHOWN_TOGETHER = [LIVE] if CHOSEN == LIVE else sorted(ARCHIVED)
 DRAWN = [CHOSEN] if NAMED_ARCHIVE else SHOWN_TOGETHER
+# What is parsed again: archives only.
+CHECKED = [ARCHIVE] if NAMED_ARCHIVE else sorted(ARCHIVED)
 
 # Claims of a user or a site, and our findings, by the name of their file.
 OWN_FILES = [*config.get("claims", []), "config/findings.yaml"]

@@ -4,8 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
+
+from parity.core.errors import UserError, print_checks
 
 START = "from parity.core.errors import UserError, shown_to_the_user\nwith shown_to_the_user():\n"
 MANY = "    for number in range(100_000): print(number)\n"
@@ -55,3 +58,18 @@ def test_an_interrupt_is_said_in_one_line() -> None:
     process.send_signal(signal.SIGINT)
     assert process.stderr.read() == b"parity: interrupted\n"
     assert process.wait() == 128 + signal.SIGINT
+
+
+def test_checks_go_on_after_one_that_failed_and_all_that_failed_are_told(capsys) -> None:
+    def fails(name: str) -> str:
+        raise UserError(f"2 tables of {name} differ:\n  runs", where=name)
+
+    checks = [("first", partial(fails, "first")), ("second", lambda: "equal"),
+              ("third", partial(fails, "third"))]  # fmt: skip
+    with pytest.raises(UserError, match="2 of 3 in the table differ") as told:
+        print_checks("archive", checks)
+    assert "where:   first" in str(told.value) and "where:   third" in str(told.value)
+    assert capsys.readouterr().out.splitlines() == [
+        "archive  result", "first    differs: 2 tables of first differ", "second   equal",
+        "third    differs: 2 tables of third differ",
+    ]  # fmt: skip

@@ -2,12 +2,16 @@
 
 import shutil
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+
+import pandas as pd
 
 from parity.claims import registration
 from parity.claims import verdicts as documents
 from parity.claims.register import Register, declared, load_register, load_users_claims
 from parity.claims.sums import load_judged
+from parity.core.errors import print_checks
 from parity.plan.plan import read_plan
 from parity.records.dataset import archived, refuse_copies
 
@@ -35,17 +39,25 @@ def judge(
     documents.judge(register, alike, known, name).write(folder)
 
 
-def expect(verdicts: Path, known: Path, accept: Path | None = None) -> None:
-    """Fail if a verdict is not the one that is expected, or expect those given from now on."""
+def expect(verdicts: list[Path], known: Path) -> None:
+    """Fail if a verdict on any of the data is not the one that is expected of them."""
+    expected = documents.load_expected(known)
+    judged = [documents.Judgement.read(each.parent).verdicts for each in verdicts]
+
+    def as_expected(of_one: pd.DataFrame) -> str:
+        documents.refuse_differences(expected, of_one, str(known))
+        return f"equal: all {len(of_one)} verdicts are those expected"
+
+    checks = ((each["judged"].iloc[0], partial(as_expected, each)) for each in judged)
+    print_checks("archive", checks)
+
+
+def accept(verdicts: Path, known: Path, path: Path) -> None:
+    """Expect these verdicts of their data from now on."""
     judged = documents.Judgement.read(verdicts.parent).verdicts
-    before, dataset = documents.load_expected(known), judged["judged"].iloc[0]
-    if accept:
-        accept.parent.mkdir(exist_ok=True)
-        documents.accept(before, judged, accept)
-        print(f"{accept}: {len(judged)} verdicts are expected of {dataset}")
-    else:
-        documents.refuse_differences(before, judged, str(known))
-        print(f"{dataset}: all {len(judged)} verdicts are those expected")
+    path.parent.mkdir(exist_ok=True)
+    documents.accept(documents.load_expected(known), judged, path)
+    print(f"{path}: {len(judged)} verdicts are expected of {judged['judged'].iloc[0]}")
 
 
 def register(

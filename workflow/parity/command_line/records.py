@@ -1,10 +1,12 @@
 """Commands of the rules on records: from blocks on disk to tables, and to archives."""
 
 import shutil
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from parity.claims import registration
-from parity.core.errors import UserError
+from parity.core.errors import UserError, print_checks
 from parity.plan.looks import batches_of
 from parity.plan.plan import PLAN, read_plan
 from parity.records import dataset
@@ -29,18 +31,22 @@ def parse(plan: Path) -> None:
     dataset.parse_dataset(plan.parent, plan.parent / "records")
 
 
-def reparse(raw: Path, registered: Path) -> None:
-    """Prove that an archive's tables follow from its raw outputs, and its plan is as registered."""
-    archive = raw.parents[1]
-    registration.refuse_another_plan(archive / PLAN, registration.load(registered))
+def reparse(raw: list[Path], registered: Path) -> None:
+    """Prove that archives' tables follow from their raw outputs, and plans are as registered."""
+    known = registration.load(registered)
+    archives = [each.parents[1] for each in raw]
+    print_checks("archive", ((each.name, partial(_reparse, each, known)) for each in archives))
+
+
+def _reparse(archive: Path, registered: Sequence[registration.Registration]) -> str:
+    registration.refuse_another_plan(archive / PLAN, registered)
     if broken := dataset.broken_files(archive):
         raise UserError(f"checksums do not hold: {', '.join(broken)}", where=str(archive))
     if differing := dataset.differing_tables(archive):
         problem = f"parsing again gives other bytes: {', '.join(differing)}"
         action = "say in CHANGELOG.md which parser was mended, and archive anew"
         raise UserError(problem, where=str(archive), action=action)
-    tables = len(dataset.PARSED)
-    print(f"{archive}:\n  checksums hold; {tables} tables parsed again, the same bytes")
+    return f"equal: checksums hold; {len(dataset.PARSED)} tables parsed again, the same bytes"
 
 
 def archive(plan: Path, system: str) -> None:

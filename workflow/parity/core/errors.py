@@ -85,6 +85,30 @@ def shown_to_the_user(status: int = 1) -> Iterator[None]:
     sys.exit(status)
 
 
+def print_checks(what: str, checks: Iterable[tuple[str, Callable[[], str]]]) -> None:
+    """Make every check, whatever others find, and print a row each: its name, and what it says.
+
+    Args:
+        what: head of the first column.
+        checks: names, and functions that return what holds; their UserError is what differs.
+
+    Raises:
+        UserError: a check failed; it tells all that did.
+    """
+    rows, failed = [(what, "result")], []
+    for name, check in checks:
+        try:
+            rows.append((name, check()))
+        except UserError as error:
+            failed.append(str(error))
+            rows.append((name, f"differs: {error.what.partition(chr(10))[0].rstrip(':')}"))
+    width = max(len(name) for name, _ in rows)
+    print(*(f"{name:{width}}  {said}" for name, said in rows), sep="\n", flush=True)
+    if failed:
+        head = f"{len(failed)} of {len(rows) - 1} in the table differ"
+        raise UserError("\n".join([head, *failed]))
+
+
 def end_as_by_ctrl_c() -> None:
     """Ask to be stopped the same way as Ctrl-C does, so that the running program is ended."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
