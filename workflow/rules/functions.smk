@@ -104,11 +104,11 @@ def words_of_the_site(wildcards, resources):
 
 
 def piloted():
-    """The study, with the amounts of work that a pilot found where it has one."""
+    """The study, with what a pilot found where it has one."""
     if not PILOTED:
         return STUDY
-    amounts = read_pilot(Path(PILOTED[0])).amounts
-    return load_study(STUDY_FILE, config["scale"], NAMED, MINUTES, amounts)
+    found = read_pilot(Path(PILOTED[0]))
+    return load_study(STUDY_FILE, config["scale"], NAMED, MINUTES, found)
 
 
 @cache

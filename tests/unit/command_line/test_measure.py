@@ -15,6 +15,8 @@ from parity.command_line.measure import chosen_arms
 from parity.core.commands import Availability
 from parity.core.errors import REFUSED, UserError
 from parity.core.settings import check, schema
+from parity.measure.busy import Begun
+from parity.plan.plan import IN_TURN, SIDE_BY_SIDE
 from parity.runtimes import arms
 
 ROOT = Path(__file__).parents[3]
@@ -54,6 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin/python"))
     monkeypatch.setattr(measure, "chosen_arms", lambda names, _known: list(names))
+    monkeypatch.setattr(measure, "design_here", lambda _: Begun(IN_TURN))
     return tmp_path
 
 
@@ -130,6 +133,22 @@ def test_the_same_words_go_on_with_more_minutes_and_others_are_refused(
     (folder / "parity-empty").mkdir()
     assert "parity-empty is there already" in refused("--name=empty")
     assert not [*(folder / "parity-empty").iterdir()]
+
+
+def test_what_began_on_a_busy_node_stays_side_by_side(folder, refused, capfd, monkeypatch) -> None:
+    begun = iter([Begun(SIDE_BY_SIDE, "this node is busy")])
+    monkeypatch.setattr(measure, "design_here", lambda _: next(begun))
+    words = ["measure", "--runtimes=docker", "--", "./solver"]
+    for minutes in (3, 5):
+        main([*words[:2], f"--minutes={minutes}", *words[2:]])
+    assert capfd.readouterr().err.startswith("this node is busy\n")
+    study = yaml.safe_load((folder / "parity-solver/config/studies/solver.yaml").read_text())
+    scale = study["scales"]["measure"]
+    assert (scale["minutes"], scale["design"], "short" in scale) == (5, "side-by-side", False)
+    assert study["benchmarks"]["solver"]["command"]["cpus"] == 1
+    check(study, schema("study"), "solver.yaml")
+    assert "another benchmarks and design" in refused("--design=in-turn")
+    assert "where:   --cpus" in refused("--name=b", "--design=side-by-side", "--cpus=2")
 
 
 def test_ctrl_c_waits_for_the_workflow_and_says_how_to_go_on(folder, capfd, monkeypatch) -> None:

@@ -121,6 +121,12 @@ def test_runs_that_others_disturb_or_that_take_long_do_not_make_the_amount_small
     assert find_amount(Timed(), sysbench(9), Runs(each=5.0)) == Amount(1, 5.0, 5.0)
 
 
+def test_beside_others_twice_the_time_is_wanted_and_more_of_it_taken():
+    runs = Runs(each=0.001, delays=(0.9, 0.9, 0.9, 0.1, 0.3, 0.2))
+    assert find_amount(Timed(), sysbench(100), runs, is_shared=True).value == 100
+    assert find_amount(Timed(), sysbench(100), Runs(each=0.001), is_shared=True).value == 800
+
+
 def test_the_largest_amount_is_refused_where_it_takes_less_than_the_target():
     with pytest.raises(UserError) as raised:
         find_amount(Timed(), sysbench(), Runs(each=1e-12))

@@ -14,7 +14,7 @@ from parity.core.errors import UserError
 from parity.core.settings import load_yaml
 from parity.plan.making import make_plan
 from parity.plan.plan import read_plan
-from parity.plan.study import load_study
+from parity.plan.study import Pilot, load_study
 
 STUDY = Path(__file__).parents[3] / "config/studies/torrez2019.yaml"
 
@@ -176,6 +176,20 @@ def test_side_by_side_a_block_is_an_arm_and_the_reference_in_each_case(tmp_path,
     assert {each.metric for each in plan.comparisons} == {"cpu_seconds"}
     assert len({block.name for block in plan.blocks}) == len(plan.blocks)
     assert canonical(_paired(tmp_path, design)) == canonical(plan)
+
+
+def test_what_a_pilot_saw_decides_the_design_and_only_where_the_scale_says_so(tmp_path) -> None:
+    given = {"design": "in-turn", "busy": "side-by-side", "pilot": True}
+    assert not _paired(tmp_path, **given).is_paired
+    found = Pilot(
+        design="side-by-side", node="n", cpu_model="", amounts={"sysbench": {"events": 700}},
+        seconds={}, walls={}, left_out={},
+    )  # fmt: skip
+    plan = make_plan(load_study(tmp_path / "study.yaml", "smoke", found=found))
+    assert plan.design == "side-by-side" and {c.primary for c in plan.cases} == {("cpu_seconds",)}
+    assert plan.case("sysbench").parameters["events"] == 700
+    with pytest.raises(UserError, match="only a pilot sees whether"):
+        _paired(tmp_path, **given | {"pilot": False})
 
 
 @pytest.mark.parametrize(("given", "said"), [

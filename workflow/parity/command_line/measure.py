@@ -27,7 +27,10 @@ from parity.core.files import refuse_name
 from parity.core.package import PROJECT
 from parity.core.settings import load_yaml, schema
 from parity.core.wording import listed
+from parity.measure.busy import Begun, design_here
 from parity.measure.documents import BLOCK, read_sessions
+from parity.plan.plan import IN_TURN, SIDE_BY_SIDE
+from parity.plan.system import load_system
 from parity.preview.terminal import duration
 from parity.runtimes import arms
 from parity.runtimes.model import Arm
@@ -37,6 +40,7 @@ from parity.software.images import IMAGES, read_images, write_images
 SCALE = "measure"
 # A block is one run in each arm; the first look comes as soon as both tests can decide.
 BLOCKS, LOOKS = 90, [8, 13, 21, 34, 55, 90]
+BLOCKS_PER_JOB = 1000
 _LIBRARY, _MISSING = re.compile(r"=> (/\S+) \(0x"), re.compile(r"(\S+) => not found")
 # Where Debian's packages put programs.
 _SYSTEM = ("/usr/", "/bin/", "/sbin/")
@@ -54,7 +58,7 @@ def measure(
     *program: str, runtimes: str, minutes: float = 10, margin: float = 2, cpus: int | None = None,
     image: str = "", packages: str = "", pattern: str = "",
     better: Literal["lower", "higher"] = "lower", name: str = "", shorter: str = "",
-    share: float = 0,
+    share: float = 0, design: Literal["auto", "in-turn", "side-by-side"] = "auto",
 ) -> None:  # fmt: skip
     """Measure what containers cost a program: -- ./solver in.dat.
 
@@ -75,6 +79,8 @@ def measure(
         shorter: the program's words with less work; without, what a start costs is measured by
             one that does nothing
         share: how much of the work these words do: 0.1 for a tenth
+        design: side-by-side compares CPU time on one CPU, in-turn waits for an idle node; auto
+            goes side by side where the node is busy at the start, and no pattern is read
 
     Raises:
         UserError: a number is out of range, there is no such program, image or runtime, the
@@ -104,12 +110,25 @@ def measure(
     if bool(shorter) != bool(share) or not 0 <= share < 1:
         allowed = "both of --shorter and --share, a share between 0 and 1, or none of them"
         raise UserError("no share of the work for a shorter run", where="--share", allowed=allowed)
+    of_study = f"config/studies/{name}.yaml"
+    settings = load_yaml(PROJECT / "config/config.yaml")
+    how: str = design
+    if design == "auto":
+        known = load_yaml(folder / of_study) if (folder / of_study).exists() else None
+        begun = Begun(known["scales"][SCALE].get("design", IN_TURN) if known else IN_TURN)
+        if not known and not pattern and cpus in (None, 1):
+            begun = design_here(load_system(PROJECT / settings["system"]).max_busy_fraction)
+        how = begun.design
+        if begun.said:
+            print(begun.said, file=sys.stderr)
+    if how == SIDE_BY_SIDE:
+        refuse_out_of_range(cpus=(cpus, 1))
+        cpus = 1
     study = study_of(
-        own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image,
+        own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image, design=how,
         metrics=[read_by(pattern, better)] if pattern else [], share=share,
         shorter=own_program(shlex.split(shorter), bool(image), here) if shorter else None,
     )  # fmt: skip
-    of_study = f"config/studies/{name}.yaml"
     texts = {of_study: yaml.safe_dump(study, sort_keys=False, allow_unicode=True)}
     of_arms = [arms()[arm] for arm in study["arms"]]
     if folder.exists():
@@ -117,7 +136,6 @@ def measure(
         print(_intended(study, of_arms), file=sys.stderr)
     else:
         print(_intended(study, of_arms), _of_image(of_arms), sep="\n", file=sys.stderr)
-        settings = load_yaml(PROJECT / "config/config.yaml")
         settings |= {"study": of_study, "scale": SCALE, "data": "live"}
         # A folder in which `snakemake` measures the study and nothing else.
         texts |= {
@@ -149,9 +167,10 @@ def _intended(study: Mapping[str, Any], of_arms: Sequence[Arm]) -> str:
     """What is measured, and for how long."""
     (scale,), titles = study["scales"].values(), [arm.title for arm in of_arms]
     looks = ", ".join(map(str, scale["looks"]))
+    runs = "an arm and native, side by side" if "design" in scale else f"{len(titles)} runs"
     return (
         f"{study['title']}: {listed(titles)}, for {scale['minutes']:g} min\n"
-        f"  a block is {len(titles)} runs; bounds are told after {looks} blocks, if time is left"
+        f"  a block is {runs}; bounds are told after {looks} blocks, if time is left"
     )
 
 
@@ -170,8 +189,10 @@ def _of_image(of_arms: Sequence[Arm]) -> str:
 
 def _refuse_another_study(study: Mapping[str, Any], file: Path) -> None:
     """Refuse (UserError) to go on in a folder whose study is not this one; minutes may differ."""
-    known = {**load_yaml(file)} if file.exists() else {}
+    known = {**load_yaml(file)} if file.exists() else {"scales": {}}
     other = [key for key in study if key != "scales" and known.get(key) != study[key]]
+    designs = {each["scales"].get(SCALE, {}).get("design") for each in (study, known)}
+    other += ["design"] * (len(designs) > 1)
     if other:
         folder = file.parents[2].name
         problem = f"{folder} is there already, with another {listed(other)}"
@@ -352,7 +373,7 @@ def _brought(program: Path) -> dict[Path, set[str]]:
 def study_of(
     program: OwnProgram, name: str, in_arms: Sequence[str], *, margin: float, minutes: float,
     cpus: int | None = None, image: str = "", metrics: Sequence[Mapping[str, str]] = (),
-    shorter: OwnProgram | None = None, share: float = 0,
+    shorter: OwnProgram | None = None, share: float = 0, design: str = IN_TURN,
 ) -> dict[str, Any]:  # fmt: skip
     """The content of the study's file. The reference is native wherever there is a native build.
 
@@ -375,13 +396,18 @@ def study_of(
     }
     own = {key: value for key, value in command.items() if value}
     benchmark = f"own-{name}" if name in benchmarks() else name
-    scale = {"blocks": BLOCKS, "looks": LOOKS, "blocks_per_job": BLOCKS, "minutes": minutes}
+    scale: dict[str, Any] = {"blocks": BLOCKS, "looks": LOOKS, "minutes": minutes}
+    # Side by side no start is in what counts.
+    if shorter or design == IN_TURN:
+        scale["short"] = {benchmark: share}
+    if design != IN_TURN:
+        scale["design"] = design
     return {
         "study": name, "title": f"What containers cost {line}", "reproduces": "none",
         "seed": zlib.crc32(line.encode()), **({"image": {"from": image}} if image else {}),
         "reference": pair[0], "aa_pair": pair, "arms": [*pair, *in_arms],
         "benchmarks": {benchmark: {"margin_percent": margin, "command": own}},
-        "scales": {SCALE: {**scale, "short": {benchmark: share}}},
+        "scales": {SCALE: {"blocks_per_job": BLOCKS_PER_JOB, **scale}},
     }  # fmt: skip
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from parity.plan.making import make_plan
 from parity.plan.plan import write_plan as write
-from parity.plan.study import NO_AMOUNTS, load_study, read_pilot
+from parity.plan.study import load_study, read_pilot
 
 
 def write_plan(
     study: Path, scale: str, toolchain: str, plan: Path, minutes: float | None = None,
     pilot: Path | None = None,
 ) -> None:  # fmt: skip
-    """Write a study's plan, with the amounts of work that a pilot found for it."""
-    amounts = read_pilot(pilot).amounts if pilot else NO_AMOUNTS
-    write(plan, make_plan(load_study(study, scale, toolchain, minutes, amounts)))
+    """Write a study's plan, with what a pilot found for it."""
+    found = read_pilot(pilot) if pilot else None
+    write(plan, make_plan(load_study(study, scale, toolchain, minutes, found)))

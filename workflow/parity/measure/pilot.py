@@ -27,8 +27,10 @@ from parity.core.errors import UserError
 from parity.core.files import as_text
 from parity.measure import places
 from parity.measure.attempt import Order, make_attempt
+from parity.measure.busy import Begun, design_here
 from parity.measure.node import facts, node_name
 from parity.measure.session import Session, begin_session, this_allocation
+from parity.measure.side_by_side import refusal
 from parity.plan.making import make_plan
 from parity.plan.plan import Case
 from parity.plan.study import Pilot, Study
@@ -38,6 +40,8 @@ from parity.runtimes.model import SCRATCH
 
 # An amount is near enough if its time is within this part of the target.
 NEAR = 0.2
+# With others on the node a time says less, and the longer of two is no harm where CPU time counts.
+NEAR_SHARED = 1.5
 # A time in proportion is met at the second try; more of them are for noise.
 TRIES = 6
 # What disturbs a run makes it longer, so the shortest of some tells what an amount takes.
@@ -108,14 +112,17 @@ def _refused(case: Case, why: str) -> UserError:
 
 
 def find_amount(
-    benchmark: Benchmark, case: Case, outputs: Callable[[Benchmark, Case], Outputs]
-) -> Amount:
+    benchmark: Benchmark, case: Case, outputs: Callable[[Benchmark, Case], Outputs],
+    is_shared: bool = False,
+) -> Amount:  # fmt: skip
     """The amount whose timed section takes about the benchmark's target, from the case's own on.
 
+    `is_shared`: whether others take a part of the CPU: then it takes twice as long, and roughly.
     `outputs`: makes a run of a case, and gives what it left. Raises UserError: a run failed, the
     output at the amount is not valid, or no amount is near.
     """
-    name, target = benchmark.sized_by, benchmark.target_seconds
+    name, target = benchmark.sized_by, benchmark.target_seconds * (2 if is_shared else 1)
+    near = NEAR_SHARED if is_shared else NEAR
     most = benchmark.parameters[name]["maximum"]
     amount = case.parameters[name]
     for _ in range(TRIES):
@@ -124,7 +131,7 @@ def find_amount(
         seconds = min(map(benchmark.timed_seconds, made))
         better = next_amount(amount, seconds, target, most) if seconds else amount
         # Where a unit takes longer than the target, there is nothing nearer than one of them.
-        if abs(seconds / target - 1) <= NEAR or better == amount < most:
+        if -NEAR <= seconds / target - 1 <= near or better == amount < most:
             for parsed in map(benchmark.parse, made):
                 if not parsed.valid:
                     why = f"its output is not valid: {parsed.reason}, {parsed.detail}"
@@ -156,6 +163,10 @@ def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:
     `cases`: those of the study to find an amount for. Raises UserError: others keep the node busy,
     the working folder is not ours, or no amount is found for a benchmark that can run here.
     """
+    begun = design_here(system.max_busy_fraction) if study.busy else Begun(study.design)
+    study = replace(study, design=begun.design)
+    if begun.said:
+        print(begun.said, flush=True)
     amounts: dict[str, Amount] = {}
     left_out: dict[str, str] = {}
     with ExitStack() as around:
@@ -173,15 +184,20 @@ def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:
                 if not (presence := session.benchmarks[name]).available:
                     raise UserError(presence.reason)
                 for case in of_it:
-                    benchmark.program(case.parameters, session.node)
+                    program = benchmark.program(case.parameters, session.node)
+                    if study.is_paired and (why := refusal(program, every_arm()[study.reference])):
+                        raise UserError(why)
             except UserError as error:
                 left_out[name] = error.what
                 print(f"{name}: {error.what}", flush=True)
                 continue
-            found = amounts[name] = max(find_amount(benchmark, case, outputs) for case in of_it)
+            found = amounts[name] = max(
+                find_amount(benchmark, case, outputs, study.is_paired) for case in of_it
+            )
             said = f"{found.seconds:.2f} s with {benchmark.sized_by} = {found.value}"
             print(f"{name}: {said}", flush=True)
     return Pilot(
+        design=study.design,
         node=node_name(),
         cpu_model=facts()["cpu_model"],
         amounts={

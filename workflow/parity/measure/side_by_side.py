@@ -13,6 +13,7 @@ a program in the root group would be given another share of the CPU. A bare prog
 
 import errno
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -69,6 +70,13 @@ def refusal(program: Program, arm: Arm) -> str:
     if needed > free:
         return f"two programs side by side take {needed} bytes of memory, and {free} are free"
     return ""
+
+
+def obstacle() -> str:
+    """Why no two programs can be measured side by side here, seen without making a group."""
+    if not all(os.access(top / "cgroup.procs", os.W_OK) for top in hierarchies()):
+        return "two control groups of CPU time take root"
+    return "" if shutil.which("gcc") else "what tells CPU time is compiled, and gcc is not here"
 
 
 def make_ready(may_take_turns: bool) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,19 +16,17 @@ from parity.plan.plan import IN_TURN, Case, Design, NotTested, PositiveControl, 
 from parity.runtimes import every_arm
 from parity.software.foreign_image import refuse_no_image
 
-# By benchmark, and by the parameter that sizes it.
-Amounts = Mapping[str, Mapping[str, int]]
-NO_AMOUNTS: Amounts = MappingProxyType({})
-
 
 class Pilot(Document, frozen=True, kw_only=True):
     """How much work takes as long as it should on a node, as a pilot found it: pilot.json.
 
     Attributes:
+        design: of the campaign that begins with it, as the node was.
         seconds: by benchmark, the shortest timed section of the runs with that amount.
     """
 
     version: int = 2
+    design: str = IN_TURN
     node: str
     cpu_model: str  # as the node tells it; empty if it does not
     amounts: dict[str, dict[str, int]]  # by benchmark, the parameter that sizes it and its value
@@ -50,6 +47,7 @@ class Study(Design, frozen=True, kw_only=True):
         blocks: how many of each node count there are to be.
         image: one that somebody else made, and that is measured instead of one of ours: a path or
             a name by digest, empty for none.
+        busy: how it is measured instead of `design` where a pilot finds the node busy.
         is_piloted: whether a pilot on the node finds how much work takes the benchmarks' time.
     """
 
@@ -64,6 +62,7 @@ class Study(Design, frozen=True, kw_only=True):
     minutes: float | None = None
     blocks_per_job: int = 1
     design: str = IN_TURN
+    busy: str = ""
     shorter: tuple[Shorter, ...] = ()
 
     @property
@@ -74,7 +73,7 @@ class Study(Design, frozen=True, kw_only=True):
 
 def load_study(
     path: Path | str, scale: str, toolchain: str = TOOLCHAIN, minutes: float | None = None,
-    amounts: Amounts = NO_AMOUNTS,
+    found: Pilot | None = None,
 ) -> Study:  # fmt: skip
     """The study file at `path`, at one of its scales; the others are checked as well.
 
@@ -84,8 +83,8 @@ def load_study(
     Args:
         toolchain: what Spack builds with, where it provides the programs.
         minutes: how long it may be measured, instead of what the scale says.
-        amounts: parameters that a pilot found, by benchmark, where the scale has one; those that
-            the study gives go before them.
+        found: by a pilot, where the scale has one: the design, and parameters by benchmark; those
+            that the study gives go before them.
     """
     document, where = load_checked(path, "study"), str(path)
     scales = document["scales"]
@@ -99,7 +98,7 @@ def load_study(
             place = f"{where}: scales.{label}.{key}"
             refuse_unknown(size.get(key, {}), document["benchmarks"], place, "benchmark")
     studies = {
-        label: _at_scale(document, label, where, amounts if label == scale else {})
+        label: _at_scale(document, label, where, found if label == scale else None)
         for label in scales
     }
     provider, study = document.get("provider", DISTRIBUTION), studies[scale]
@@ -107,7 +106,7 @@ def load_study(
     return study if minutes is None else replace(study, minutes=minutes)
 
 
-def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amounts) -> Study:
+def _at_scale(document: Mapping[str, Any], scale: str, where: str, found: Pilot | None) -> Study:
     size, known = document["scales"][scale], document["benchmarks"]
     place, arms = f"{where}: scales.{scale}", size.get("arms", document["arms"])
     refuse_unknown(arms, document["arms"], f"{place}.arms", "arm of this study")
@@ -117,13 +116,20 @@ def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amou
         refuse_no_image(image, f"{where}: image.from")
     chosen = size.get("benchmarks", list(known))
     refuse_unknown(chosen, known, f"{place}.benchmarks", "benchmark")
+    amounts = found.amounts if found else {}
     cases = tuple(
         case
         for name in chosen
         for case in cases_of(name, document, scale, where, amounts.get(name, {}))
     )
-    if size.get("design", IN_TURN) != IN_TURN:
-        cases = tuple(_paired(case, f"{place}.design") for case in cases)
+    is_busy_known, design = "busy" in size, found.design if found else size.get("design", IN_TURN)
+    if is_busy_known and not size.get("pilot"):
+        problem, action = "only a pilot sees whether a node is busy", "write `pilot: true` as well"
+        raise UserError(problem, where=f"{place}.busy", action=action)
+    if is_busy_known or design != IN_TURN:
+        key = "busy" if is_busy_known else "design"
+        paired = tuple(_paired(case, f"{place}.{key}") for case in cases)
+        cases = cases if design == IN_TURN else paired
     short = size.get("short", {})
     lengths = {
         case.name: at_two_lengths(case, short[case.benchmark], f"{place}.short.{case.benchmark}")
@@ -139,10 +145,10 @@ def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amou
         raise UserError(problem, where=f"{place}.looks", allowed=allowed)
     control, without = _positive_control(document, arms, cases, shorter, scale, where)
     declared = (NotTested(**entry) for entry in document.get("not_tested", ()))
-    given = ("attempts", "minutes", "blocks_per_job", "design")
+    given = ("attempts", "minutes", "blocks_per_job", "busy")
     return Study(
         **{key: document[key] for key in ("study", "title", "reproduces", "seed", "reference")},
-        **{key: size[key] for key in given if key in size}, scale=scale,
+        **{key: size[key] for key in given if key in size}, design=design, scale=scale,
         aa_pair=tuple(document["aa_pair"]), arms=tuple(arms), cases=cases, blocks=size["blocks"],
         image=image, is_piloted=size.get("pilot", False), not_tested=(*declared, *without),
         positive_control=control, looks=tuple(looks), shorter=shorter,

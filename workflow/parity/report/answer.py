@@ -172,6 +172,7 @@ def said(datasets: Sequence[Compared]) -> str:
     references = list(dict.fromkeys("native" if title == "Native" else title for title in titles))
     return sentence(
         "answer.txt", references=references, failed=failed, campaigns=len(datasets),
+        is_paired=all(plan.is_paired for plan, _ in datasets),
         untested=untested, lost=lost.most_common(), differences=_differences(datasets),
         groups=[group([r for r in costs if r.is_plain is plain]) for plain in (True, False)],
         beside=len(beside), beside_of=dict.fromkeys(ratio.quantity.label for ratio in beside),
