@@ -17,6 +17,8 @@ from parity.core.errors import REFUSED, UserError
 from parity.core.settings import check, schema
 from parity.measure.busy import Begun
 from parity.plan.plan import IN_TURN, SIDE_BY_SIDE
+from parity.plan.study import load_study
+from parity.report import answer
 from parity.runtimes import arms
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +28,11 @@ echo "$@" > called
 echo progress
 mkdir -p results/live/solver-measure
 echo "the answer" > results/live/solver-measure/summary.txt
-[ -z "$STOPPED" ] || kill -INT $PPID
+if [ -n "$STOPPED" ]; then
+    trap 'echo told; exit 1' INT
+    kill -$STOPPED $PPID
+    sleep 60 & wait
+fi
 exit ${STATUS:-0}
 """
 
@@ -57,6 +63,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin/python"))
     monkeypatch.setattr(measure, "chosen_arms", lambda names, _known: list(names))
     monkeypatch.setattr(measure, "design_here", lambda _: Begun(IN_TURN))
+    monkeypatch.setattr(answer, "read", Path)
+    monkeypatch.setattr(answer, "not_tested", lambda _: {})
     return tmp_path
 
 
@@ -88,11 +96,15 @@ def test_the_answer_comes_first_and_the_folder_is_a_workflow_s(folder, capfd) ->
 def refused(folder: Path, capfd: pytest.CaptureFixture[str]):
     """Calls it, and gives the message with which it refuses."""
 
-    def call(*options: str, program: str = "./solver") -> str:
+    def call(*options: str, program: str = "./solver", says: str = "") -> str:
         with pytest.raises(SystemExit) as ended:
             main(["measure", "--runtimes=docker", *options, "--", program])
         said = capfd.readouterr()
-        assert ended.value.code == REFUSED and "the answer" not in said.out
+        assert (
+            ended.value.code == REFUSED
+            and said.out.startswith(says)
+            and bool(says) is bool(said.out)
+        )
         return said.err
 
     return call
@@ -151,15 +163,30 @@ def test_what_began_on_a_busy_node_stays_side_by_side(folder, refused, capfd, mo
     assert "where:   --cpus" in refused("--name=b", "--design=side-by-side", "--cpus=2")
 
 
-def test_ctrl_c_waits_for_the_workflow_and_says_how_to_go_on(folder, capfd, monkeypatch) -> None:
-    monkeypatch.setenv("STOPPED", "yes")
+@pytest.mark.parametrize("signal", ["INT", "TERM"])
+def test_who_stops_it_alone_stops_the_workflow_and_is_told_how_to_go_on(
+    folder, capfd, monkeypatch, signal
+) -> None:
+    monkeypatch.setenv("STOPPED", signal)
     with pytest.raises(SystemExit) as ended:
         main(["measure", "--runtimes=docker", "--", "./solver"])
     said = capfd.readouterr()
-    assert ended.value.code == 130 and "Traceback" not in said.err
+    assert ended.value.code == 130 and "Traceback" not in said.err and "told" in said.err
     assert said.out == (
         "no block was measured yet: nothing is known\nthe same command goes on with it\n"
     )
+
+
+@pytest.mark.parametrize(("minutes", "blocks"), [(2, 90), (10, 90), (11, 144), (10_000, 987)])
+def test_blocks_follow_from_the_minutes(folder, minutes, blocks) -> None:
+    main(["measure", "--runtimes=docker", f"--minutes={minutes}", "--", "./solver"])
+    study = load_study(folder / "parity-solver/config/studies/solver.yaml", "measure")
+    assert (study.blocks, study.looks[0], study.looks[-1]) == (blocks, 8, blocks)
+
+
+def test_what_failed_in_one_arm_alone_is_told_and_is_a_status(refused, monkeypatch) -> None:
+    monkeypatch.setattr(answer, "not_tested", lambda _: {"it failed: 3": {"Docker": None}})
+    assert "nothing is known of\nDocker: it failed: 3\n" in refused(says="the answer\n")
 
 
 def test_a_runtime_is_its_first_arm_that_is_here(capsys: pytest.CaptureFixture[str]) -> None:

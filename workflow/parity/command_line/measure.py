@@ -4,11 +4,13 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -38,8 +40,9 @@ from parity.software.foreign_image import refuse_no_image, with_digest
 from parity.software.images import IMAGES, read_images, write_images
 
 SCALE = "measure"
-# A block is one run in each arm; the first look comes as soon as both tests can decide.
-BLOCKS, LOOKS = 90, [8, 13, 21, 34, 55, 90]
+# A block is one run in each arm; the first look comes as soon as both tests can decide. More blocks
+# than are measured cost bounds at early looks: so many that programs of a second fill the minutes.
+LOOKS, BLOCKS_A_MINUTE = [8, 13, 21, 34, 55, 90, 144, 233, 377, 610, 987], 9
 BLOCKS_PER_JOB = 1000
 _LIBRARY, _MISSING = re.compile(r"=> (/\S+) \(0x"), re.compile(r"(\S+) => not found")
 # Where Debian's packages put programs.
@@ -161,6 +164,12 @@ def measure(
     print(f"{folder.name}/results/claims/dashboard.html: down to every run")
     print("the same command with more --minutes goes on with it;", end=" ")
     print(f"cd {folder.name}; parity snakemake -- all: sets its paper, too")
+    from parity.report import answer
+
+    if lost := answer.not_tested([answer.read(live)]):
+        lines = [f"{listed([*titles])}: {why}" for why, titles in lost.items()]
+        problem = "\n".join(["nothing is known of", *lines])
+        raise UserError(problem, where=folder.name, action="mend that, and start it again")
 
 
 def _intended(study: Mapping[str, Any], of_arms: Sequence[Arm]) -> str:
@@ -228,11 +237,19 @@ def _snakemake(folder: Path, targets: Sequence[str]) -> None:
     """
     command, environment = call_of(targets)
     progress = sys.stderr.fileno()
-    workflow = subprocess.Popen(command, cwd=folder, env=environment, stdout=progress)
+    # In a group of its own, so that all of it is told once, whether Ctrl-C or a signal to us alone
+    # stops us; a batch system's is none of Ctrl-C.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    workflow = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=progress, process_group=0
+    )
     try:
         status = workflow.wait()
     except KeyboardInterrupt:
-        # It was told as well, and ends its programs first.
+        with suppress(ProcessLookupError):
+            os.killpg(workflow.pid, signal.SIGINT)
+        # It ends its programs first.
         workflow.wait()
         raise
     if status:
@@ -396,7 +413,9 @@ def study_of(
     }
     own = {key: value for key, value in command.items() if value}
     benchmark = f"own-{name}" if name in benchmarks() else name
-    scale: dict[str, Any] = {"blocks": BLOCKS, "looks": LOOKS, "minutes": minutes}
+    enough = next((n for n in LOOKS[5:] if n >= BLOCKS_A_MINUTE * minutes), LOOKS[-1])
+    looks = [look for look in LOOKS if look <= enough]
+    scale: dict[str, Any] = {"blocks": enough, "looks": looks, "minutes": minutes}
     # Side by side no start is in what counts.
     if shorter or design == IN_TURN:
         scale["short"] = {benchmark: share}

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.package import PROJECT, configured
-from parity.core.settings import load_checked
+from parity.core.settings import load_checked, load_yaml
 from parity.plan.plan import PLAN
 
+_PROFILE = "--profile="
 CONFIG, ARCHIVES = "config/config.yaml", Path("results/archive")
 
 
@@ -19,8 +20,27 @@ def snakemake(*words: str) -> None:
     Args:
         words: Snakemake's own: targets and options, after --
     """
-    command, environment = call_of(words)
+    command, environment = call_of(with_our_profile(words))
     os.execve(command[0], command, environment)
+
+
+def with_our_profile(words: Sequence[str]) -> list[str]:
+    """The words; a profile of the project's that is named, and is not in this folder, by its path.
+
+    Its `configfile` is then the project's as well, unless this folder or the words have one.
+    """
+    found = [
+        part for word in words for part in (word.split("=", 1) if _PROFILE in word else [word])
+    ]
+    place = found.index("--profile") + 1 if "--profile" in found[:-1] else 0
+    name = found[place] if place else "."
+    path = PROJECT / "profiles" / name
+    if "/" not in name and (path / "profile.yaml").exists() and not Path(name).exists():
+        found[place] = str(path)
+        config = load_yaml(path / "profile.yaml").get("configfile", "")
+        if config and not Path(config).exists() and "--configfile" not in found:
+            found += ["--configfile", str(PROJECT / config)]
+    return found
 
 
 def figures(archive: str = "") -> None:

@@ -157,10 +157,6 @@ def said(datasets: Sequence[Compared]) -> str:
     costs = [ratio for ratio in ratios if ratio.is_cost]
     lost = Counter(ratio.row.reason.partition(":")[0] for ratio in ratios if ratio.row.barred)
     beside = [ratio for ratio in ratios if not (ratio.is_cost or ratio.row.barred)]
-    untested: dict[str, dict[str, None]] = {}
-    for plan, row in asked(datasets, "ratio", "difference"):
-        if not row.blocks:
-            untested.setdefault(row.reason, {})[formatting.arm_title(plan, row.arm)] = None
     failed = []
     for plan, compared in datasets:
         is_failed = compared["control"] & compared["planned"]
@@ -172,11 +168,20 @@ def said(datasets: Sequence[Compared]) -> str:
     references = list(dict.fromkeys("native" if title == "Native" else title for title in titles))
     return sentence(
         "answer.txt", references=references, failed=failed, campaigns=len(datasets),
-        is_paired=all(plan.is_paired for plan, _ in datasets),
-        untested=untested, lost=lost.most_common(), differences=_differences(datasets),
+        is_paired={plan.is_paired for plan, _ in datasets} == {True},
+        untested=not_tested(datasets), lost=lost.most_common(), differences=_differences(datasets),
         groups=[group([r for r in costs if r.is_plain is plain]) for plain in (True, False)],
         beside=len(beside), beside_of=dict.fromkeys(ratio.quantity.label for ratio in beside),
     )  # fmt: skip
+
+
+def not_tested(datasets: Iterable[Compared]) -> dict[str, dict[str, None]]:
+    """Titles of arms of which a comparison has no block, by the reason."""
+    found: dict[str, dict[str, None]] = {}
+    for plan, row in asked(datasets, "ratio", "difference"):
+        if not row.blocks:
+            found.setdefault(row.reason, {})[formatting.arm_title(plan, row.arm)] = None
+    return found
 
 
 def _differences(datasets: Sequence[Compared]) -> dict[str, tuple[Row, Row]]:
