@@ -22,14 +22,17 @@ import psutil
 import pytest
 from trials import NO_IMAGES, PAIR, case_of, measured, runner_of, trial, wait_for
 
-from parity.benchmarks import benchmarks
+from parity.benchmarks import benchmark_of, benchmarks
+from parity.benchmarks.model import SOFTWARE
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.extensions.servers.benchmarks import file_server, service
 from parity.extensions.servers.benchmarks.service import cannot_serve
 from parity.extensions.servers.measure.client import INTERFACE, client_link, mounts_below
 from parity.measure.attempt import NotStarted
 from parity.measure.places import WORK, only_one
+from parity.plan.cases import digested
 from parity.plan.plan import Plan
+from parity.plan.system import load_system
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH
 
@@ -118,6 +121,21 @@ def test_what_is_written_is_read_back_with_either_side_in_each_runtime(inside, t
         (path,) = tmp_path.glob(f"runs/{row['run']}/attempt-1/record.json")
         passed = Counter(gate["name"] for gate in json.loads(path.read_text())["gates"])
         assert (passed["service"], passed["mount"], passed["network"]) == (2, 1, 1)
+
+
+SITE = os.environ.get("PARITY_SITE")
+
+
+@pytest.mark.skipif(not SITE, reason="PARITY_SITE names no system file with orangefs and ior")
+def test_ior_verifies_what_orangefs_of_a_site_serves_in_each_runtime(tmp_path, images):
+    software = digested(load_system(SITE).software)
+    benchmark = benchmark_of("orangefs", {SOFTWARE: software})
+    usual = {name: schema["default"] for name, schema in benchmark.parameters.items()}
+    asked = usual | {"inside": "servers", "gigabytes": "0.0625", SOFTWARE: software}
+    plan = trial(case_of("orangefs", asked, timeout=300), arms=(*PAIR, *CONTAINERS))
+    for row in rows_of(plan, tmp_path, images):
+        assert row["stage"] == "valid" or row["reason"] == "not-tested", row
+    assert not processes("pvfs2-server") + processes("pvfs2fuse")
 
 
 @pytest.mark.long

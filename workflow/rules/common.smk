@@ -23,8 +23,10 @@ try:
     # With Spack the toolchain is a part of who provides the programs.
     NAMED = Path(config["spack"]["toolchain"]).name
     MINUTES = config.get("minutes")
-    STUDY = load_study(STUDY_FILE, config["scale"], NAMED, MINUTES)
     SYSTEM = load_system(SYSTEM_FILE)
+    STUDY = load_study(
+        STUDY_FILE, config["scale"], NAMED, MINUTES, software=SYSTEM.software
+    )
     BY_SPACK = STUDY.provider != DISTRIBUTION
     TOOLCHAIN = choose_toolchain(
         config["spack"]["toolchain"],

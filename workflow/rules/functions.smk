@@ -107,8 +107,8 @@ def piloted():
     """The study, with what a pilot found where it has one."""
     if not PILOTED:
         return STUDY
-    found = read_pilot(Path(PILOTED[0]))
-    return load_study(STUDY_FILE, config["scale"], NAMED, MINUTES, found)
+    asked = (config["scale"], NAMED, MINUTES, read_pilot(Path(PILOTED[0])))
+    return load_study(STUDY_FILE, *asked, SYSTEM.software)
 
 
 @cache

@@ -70,14 +70,16 @@ rule write_plan:
         "../../envs/parity.yaml"
     params:
         scale=config["scale"],
+        system=SYSTEM_FILE,
         toolchain=TOOLCHAIN.name,
         minutes=[] if STUDY.minutes is None else [STUDY.minutes],
-        # Of own programs: what they need is a part of what is measured.
+        # Of own programs and a site's builds: what they need is a part of what is measured.
         needs=STUDY.needs,
         code=code_of("plan"),
     shell:
         "parity write-plan --study {input.study:q} --scale {params.scale:q}"
-        " --toolchain {params.toolchain:q} --minutes {params.minutes} --pilot {input.pilot:q}"
+        " --system {params.system:q} --toolchain {params.toolchain:q}"
+        " --minutes {params.minutes} --pilot {input.pilot:q}"
         " --plan {output.plan:q} 2> {log:q}"
 
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 from benchmark_help import NODE, defaults, golden, values
 
-from parity.benchmarks import benchmarks
-from parity.benchmarks.model import Outputs, Parsed
+from parity.benchmarks import benchmark_of, benchmarks
+from parity.benchmarks.model import SOFTWARE, Outputs, Parsed
 from parity.extensions.servers.benchmarks import glusterfs, orangefs
 from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer, fio_lines
 from parity.extensions.servers.benchmarks.local_files import BENCHMARK
 from parity.extensions.servers.benchmarks.service import Served, Service
+from parity.measure.places import NEEDS, staged_program
 
 SERVED = [each for each in benchmarks().values() if isinstance(each, FileServer) and each.mount]
 SMALL = {"gigabytes": "0.0625"}
@@ -128,7 +129,8 @@ def test_each_file_system_names_its_servers_once_and_audits_their_programs(bench
     program = benchmark.program(asked, NODE)
     names = [service.name for service in program.beside.services]
     assert len(set(names)) == len(names) >= 4
-    assert program.beside.mount[0] in benchmark.binaries and FIO in benchmark.binaries
+    if not benchmark.software:
+        assert program.beside.mount[0] in benchmark.binaries and FIO in benchmark.binaries
     for service in program.beside.services:
         assert set(benchmark.binaries) & set(service.argv)
         assert all(not name.startswith(("/", "..")) for name in service.files)
@@ -155,21 +157,67 @@ def test_bricks_of_glusterfs_and_their_client():
     assert "  option directory /var/tmp/parity-data\n" in inside.files["brick.vol"]
 
 
+BUILDS = {
+    "orangefs": {"prefix": "/opt/orangefs", "digest": "sha256:1"},
+    "ior": {"prefix": "/opt/ior", "digest": "sha256:2"},
+}
+OF_SITE = {"inside": "servers", "gigabytes": "0.0625", SOFTWARE: BUILDS}
+
+
 def test_servers_of_orangefs_share_one_configuration():
-    asked = defaults(orangefs.BENCHMARK, **SMALL, inside="client", servers=2)
-    program = orangefs.BENCHMARK.program(asked, NODE)
+    benchmark = benchmark_of("orangefs", OF_SITE)
+    program = benchmark.program(defaults(benchmark, **SMALL, inside="client", servers=2), NODE)
     first, second = program.beside.services
     assert first.files == second.files
-    assert first.argv[0] == "/bin/sh" and first.argv[3:] == (
-        *("orangefs", "/opt/parity/site/view/orangefs/sbin/pvfs2-server", "s1"),
-    )
-    assert program.beside.mount == (
-        *("/opt/parity/site/view/orangefs/bin/pvfs2fuse", "mounted"),
-        *("-o", "fs_spec=tcp://10.213.1.11:3334/orangefs"),
-    )
-    said = first.files["fs.conf"]
+    assert first.argv[0] == "/bin/sh" and first.argv[3:] == ("orangefs", first.executable, "s1")
+    said = first.files["fs.conf.in"]
     assert "\tAlias s1 tcp://10.213.1.11:3334\n\tAlias s2 tcp://10.213.1.12:3334\n" in said
-    assert "\tDataStorageSpace /proc/self/cwd/data/storage\n" in said
+    assert "\tDataStorageSpace @own@/data/storage\n" in said
+
+
+def test_ior_and_orangefs_run_from_the_copies_that_every_container_shows():
+    benchmark = benchmark_of("orangefs", OF_SITE)
+    assert benchmark.needs == {"/opt/orangefs": "sha256:1", "/opt/ior": "sha256:2"}
+    program = benchmark.program(defaults(benchmark, **OF_SITE), NODE)
+    program, copies = staged_program(program, benchmark.needs), f"{NEEDS}/opt"
+    ior = f"{copies}/ior/bin/ior -a POSIX -t 1m -b 67108864 -o mounted/ior.data -k -G 1"
+    lines = [" ".join(words) for words in (program.argv, *program.then, program.check)]
+    ends = ["-w -e", "-r", "-r -R"]
+    assert lines == [f"{ior} -O summaryFormat=JSON {end}" for end in ends]
+    assert " ".join(program.beside.mount) == (
+        f"/usr/bin/env LD_LIBRARY_PATH={copies}/orangefs/lib {copies}/orangefs/bin/pvfs2fuse"
+        " mounted -o fs_spec=tcp://10.213.1.11:3334/orangefs"
+    )
+    (server,) = program.beside.services
+    assert server.executable == server.argv[4] == f"{copies}/orangefs/sbin/pvfs2-server"
+
+
+def test_numbers_of_ior_on_orangefs():
+    benchmark, text = benchmark_of("orangefs", OF_SITE), golden("orangefs/real.txt")
+    parsed = benchmark.parse(Outputs(stdout=text, parameters=defaults(benchmark, **OF_SITE)))
+    assert parsed.valid, parsed.detail
+    told = {"write": 91.5545, "read": 85.0046, "time": 64 / 91.5545 + 64 / 85.0046}
+    assert values(parsed) == pytest.approx(told)
+
+
+@pytest.mark.parametrize(("old", "new", "reason"), [
+    ('"checkRead": 1', '"checkRead": 0', "wrong-size"),
+    ('"fsync": 1', '"fsync": 0', "wrong-size"),
+    ('"blockSize": 67108864', '"blockSize": 1048576', "wrong-size"),
+    ('"api": "POSIX"', '"api": "MMAP"', "wrong-size"),
+    ('"Version": "4.1.0+dev"', '"Version": "3.3.0"', "wrong-size"),
+    ('"bwMeanMIB": 91.5545', '"bwMeanMIB": 92.5545', "contradictory"),
+    ('"bwMiB": 91.5545', '"bwMiB": 0.0000', "contradictory"),
+    ("\n}\n{", "\n}\nERROR: no space\n{", "unparsable"), ('"Finished"', "", "truncated"),
+])  # fmt: skip
+def test_another_run_of_ior_is_refused(old, new, reason):
+    benchmark, text = benchmark_of("orangefs", OF_SITE), golden("orangefs/real.txt")
+    assert old in text
+    asked = defaults(benchmark, **OF_SITE)
+    refused = benchmark.parse(Outputs(text.replace(old, new), parameters=asked))
+    assert refused.reason == reason
+    failed = golden("orangefs/failed.txt")
+    assert benchmark.parse(Outputs(failed, parameters=asked)).reason == "validation-failed"
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 4])
@@ -183,11 +231,39 @@ def test_handles_of_orangefs_are_shared_out_without_a_gap(servers):
     assert all(last + 1 == then for (_, last), (then, _) in itertools.pairwise(bounds))
 
 
-def test_a_build_that_is_not_there_is_said_with_how_to_make_it(monkeypatch):
+def test_software_that_the_system_s_file_does_not_name_is_said_with_how_to_make_it():
+    found = benchmarks()["orangefs"].probe()
+    said = "the system's file does not say where orangefs and ior were built"
+    assert (found.available, found.reason) == (False, said)
+    assert found.remedy.startswith("software: {orangefs: PREFIX, ior: PREFIX}")
+    assert "--with-db-backend=lmdb --enable-fuse" in found.remedy
+
+
+@pytest.mark.parametrize(("path", "text", "reason"), [
+    ("bin/pvfs2fuse", None, "OrangeFS was built without its FUSE client: no program {path}"),
+    ("sbin/pvfs2-server", "#!/bin/sh\n", "{path} was built with another back end than lmdb"),
+    (
+        "bin/ior",
+        "#!/bin/sh\necho 'API for I/O [DUMMY|MPIIO]'; exit 1",
+        "{path} was built without its POSIX interface",
+    ),
+    ("bin/ior", "#!/bin/sh\necho lost >&2; exit 127", "{path} does not start: lost"),
+    ("sbin/pvfs2-server", None, "no program {path}"), ("", "", ""),
+])  # fmt: skip
+def test_a_build_that_lacks_something_is_one_message(path, text, reason, tmp_path, monkeypatch):
     monkeypatch.setattr(orangefs, "cannot_serve", lambda: None)
-    monkeypatch.setattr(type(orangefs.BENCHMARK), "binaries", ("/nowhere/orangefs/pvfs2-server",))
-    found = orangefs.BENCHMARK.probe()
-    assert found.reason == "not installed: /nowhere/orangefs/pvfs2-server"
-    assert "--prefix=/opt/parity/site/view/orangefs --with-db-backend=lmdb" in found.remedy
-    monkeypatch.setattr(type(orangefs.BENCHMARK), "binaries", ("/nowhere/fio",))
-    assert orangefs.BENCHMARK.probe().remedy.startswith("apt-get install fio")
+    good = {
+        "bin/pvfs2fuse": "#!/bin/sh\n",
+        "sbin/pvfs2-server": "#!/bin/sh\n# mdb_env_open\necho 2.10\n",
+        "bin/ior": "#!/bin/sh\necho 'API for I/O [POSIX|DUMMY]'; exit 1\n",
+    }
+    for name, script in (good | ({path: text} if path else {})).items():
+        if script is not None:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(script)
+            (tmp_path / name).chmod(0o755)
+    build = {"prefix": str(tmp_path), "digest": "sha256:1"}
+    found = benchmark_of("orangefs", {SOFTWARE: {"orangefs": build, "ior": build}}).probe()
+    assert found.reason == reason.format(path=tmp_path / path)
+    assert (found.available, bool(found.remedy)) == (not path, bool(path))
+    assert path or found.version == "2.10"

@@ -11,6 +11,7 @@ import yaml
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
 from parity.core.errors import UserError
+from parity.core.files import digest
 from parity.core.settings import load_yaml
 from parity.plan.making import make_plan
 from parity.plan.plan import read_plan
@@ -200,3 +201,20 @@ def test_what_cannot_be_side_by_side_is_refused_with_its_scale(tmp_path, given, 
     with pytest.raises(UserError, match=said) as raised:
         _paired(tmp_path, **given)
     assert "scales.smoke.design" in raised.value.where
+
+
+def test_a_site_s_own_software_is_a_part_of_what_a_block_does(tmp_path):
+    path, prefix = STUDY.with_name("yildirim2021.yaml"), tmp_path / "prefix"
+    prefix.mkdir()
+    software, blocks = dict.fromkeys(("orangefs", "ior", "other"), str(prefix)), []
+    for version in ("one", "two"):
+        (prefix / "program").write_text(version)
+        study = load_study(path, "orangetrial", software=software)
+        assert study.needs == {str(prefix): digest(prefix)}
+        blocks.append(make_plan(study).blocks[0].name)
+    assert blocks[0] != blocks[1]
+    # With less than all that it takes a benchmark is as without any.
+    assert not load_study(path, "orangetrial", software={"ior": str(prefix)}).needs
+    with pytest.raises(UserError, match="software of the system's file: ior") as refused:
+        load_study(path, "orangetrial", software=software | {"ior": "/nowhere"})
+    assert "/nowhere cannot be read" in str(refused.value)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from parity.benchmarks.model import Benchmark
+from parity.benchmarks.model import SOFTWARE, Benchmark
 from parity.benchmarks.own_program import COMMAND, own_program
 from parity.benchmarks.unknown import Unknown
 from parity.core.package import modules_with
@@ -21,8 +21,11 @@ def benchmarks() -> dict[str, Benchmark]:
 def benchmark_of(name: str, parameters: Mapping[str, Any]) -> Benchmark:
     """The benchmark of a case: its module's, or the program that its parameters describe.
 
+    Of software that a site built it has the places that the parameters say.
+
     One that neither tells is somebody else's (`unknown.py`); studies cannot ask for it.
     """
     if command := parameters.get(COMMAND):
         return own_program(name, command)
-    return benchmarks().get(name) or Unknown(name)
+    known = benchmarks().get(name) or Unknown(name)
+    return known.located(parameters[SOFTWARE]) if SOFTWARE in parameters else known

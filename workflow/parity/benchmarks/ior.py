@@ -76,11 +76,11 @@ class Ior(Benchmark):
         words = said["Command line"].split()
         reading.require_equal(str(words.count(_DIRECT)), int(asked["access"] == "direct"), _DIRECT)
         data = asked["block_mib"] * asked["ranks"]
-        rates = (_rate(said, place, name, data) for place, name in enumerate(("write", "read")))
+        rates = (rate(said, place, name, data) for place, name in enumerate(("write", "read")))
         return self.measured(dict(zip(("write", "read"), rates, strict=True)))
 
 
-def _rate(said: reading.Said, place: int, name: str, data: int) -> float:
+def rate(said: reading.Said, place: int, name: str, data: int) -> float:
     """MiB/s of one direction, the best and only one of its repetitions, of so many MiB.
 
     The summary repeats what the result of the repetition states, digit for digit.

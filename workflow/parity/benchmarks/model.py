@@ -1,5 +1,6 @@
 """What every benchmark provides: command, validity check, metrics, and what is said of them."""
 
+import copy
 import inspect
 import math
 from abc import ABC, abstractmethod
@@ -61,6 +62,10 @@ def metrics_counted(
     return tuple(m for one in counted() for m in one.metrics_of(evidence, parameters))
 
 
+# The parameter that says where what a site built for a case is: by name `prefix` and `digest`.
+SOFTWARE = "software"
+
+
 @dataclass(frozen=True)
 class NodeFacts:
     """What a benchmark may size itself by.
@@ -103,6 +108,10 @@ class Beside:
     def refusal(self, isolates: Collection[str], ranks: int) -> str:
         """Why it cannot be beside a program in an arm that isolates so much; empty if it can."""
         return ""
+
+    def reworded(self, change: Callable[[str], str]) -> "Beside":
+        """The same, each word of its commands changed."""
+        return self
 
 
 NOTHING = Beside()
@@ -202,6 +211,8 @@ class Benchmark(ABC):
         spack_packages: what Spack builds for it, if it does.
         measures_all_binaries: whether all of them together are what a run measures, as an
             interpreter and its script are; else the one that its command line names.
+        software: what no package brings and a site builds for it, by the names under which its
+            system's file has their prefixes.
         needs: files and folders of the host that are shown to all arms, with their digests.
         factors: the factors it knows and their allowed levels, e.g. {"kernel": ("copy",)}.
         parameters: JSON schema of each parameter, with a `description` and a `default`; with
@@ -233,7 +244,9 @@ class Benchmark(ABC):
     toolchain: str = TOOLCHAIN  # the toolchain whose programs it runs, where Spack builds them
     binaries: tuple[str, ...] = ()  # absolute paths of the executables whose identity is audited
     measures_all_binaries: ClassVar[bool] = False
-    needs: ClassVar[Mapping[str, str]] = {}
+    software: ClassVar[tuple[str, ...]] = ()
+    prefixes: Mapping[str, str] = {}  # of its software, once it is known where that is
+    needs: Mapping[str, str] = {}
     factors: ClassVar[Mapping[str, Sequence[str]]] = {}
     parameters: ClassVar[Parameters] = {}
     allocations: ClassVar[str] = ""
@@ -266,6 +279,13 @@ class Benchmark(ABC):
     def provided_by(self, provider: str) -> "Benchmark":
         """The same benchmark of a provider: `system`, `spack` or `spack-<toolchain>`."""
         return programs.in_toolchain(self, provider)
+
+    def located(self, software: Mapping[str, Mapping[str, str]]) -> "Benchmark":
+        """The same with a site's software, as `SOFTWARE` of a case's parameters has it."""
+        other = copy.copy(self)
+        other.prefixes = {name: build["prefix"] for name, build in software.items()}
+        other.needs = {build["prefix"]: build["digest"] for build in software.values()}
+        return other
 
     def probe(self) -> Availability:
         """Whether the native side can run here: whether all of its programs are there."""

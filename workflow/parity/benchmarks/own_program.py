@@ -15,7 +15,14 @@ import msgspec
 
 from parity.benchmarks import openmpi
 from parity.benchmarks.description import Metric, Quantity
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import (
+    SOFTWARE,
+    Benchmark,
+    NodeFacts,
+    Outputs,
+    Parsed,
+    Program,
+)
 from parity.benchmarks.programs import package_version
 from parity.benchmarks.reading import Refused, finite, positive, with_a_point
 from parity.core import private
@@ -258,7 +265,9 @@ def in_arm(parameters: Mapping[str, Any], arm: str) -> dict[str, Any]:
 def said(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a case as people read them: a program by its words, as they are run."""
     if COMMAND not in parameters:
-        return dict(parameters)
+        builds = parameters.get(SOFTWARE, {})
+        told = ", ".join(f"{name} {builds[name]['digest'][:19]}" for name in sorted(builds))
+        return {**parameters, SOFTWARE: told} if told else dict(parameters)
     # In an archive a word may begin with a place of the machine that it came from.
     places = (*(f"{{{place}}}" for place in PLACES), *private.PLACES)
     known = {**{place[1:-1]: place for place in places}, **parameters}

@@ -212,6 +212,11 @@ def said_in_json(text: str) -> Said:
         content = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=stated_once)
     except (ValueError, RecursionError):
         raise Refused("truncated", "the results are not whole") from None
+    return said_in(content)
+
+
+def said_in(content: Any) -> Said:
+    """The same of what JSON holds, which is read already."""
     return Said(_paths("", content))
 
 

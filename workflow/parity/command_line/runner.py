@@ -46,9 +46,10 @@ def pilot(study: Path, scale: str, system: Path, pilot: Path, toolchain: str = T
     from parity.plan.system import load_system
 
     end_as_by_ctrl_c()
-    loaded = load_study(study, scale, toolchain)
+    site = load_system(system)
+    loaded = load_study(study, scale, toolchain, software=site.software)
     cases = cases_to_pilot(loaded, load_checked(study, "study"))
-    write_document(pilot, make_pilot(loaded, cases, load_system(system)))
+    write_document(pilot, make_pilot(loaded, cases, site))
 
 
 def check_node(folder: Path) -> None:

@@ -295,12 +295,18 @@ def staged(word: str, needs: Mapping[str, str]) -> str:
 
 
 def staged_program(program: Program, needs: Mapping[str, str]) -> Program:
-    """The program with the copies' paths in its words and variables."""
+    """The program, and what is beside it, with the copies' paths in its words and variables."""
     if not needs:
         return program
     variables = {name: staged(text, needs) for name, text in program.environment.items()}
-    argv = tuple(staged(word, needs) for word in program.argv)
-    return replace(program, argv=argv, environment=variables)
+    argv, check, *then = (
+        tuple(staged(word, needs) for word in words)
+        for words in (program.argv, program.check, *program.then)
+    )
+    beside = program.beside.reworded(lambda word: staged(word, needs))
+    return replace(
+        program, argv=argv, then=(*then,), check=check, environment=variables, beside=beside
+    )
 
 
 def binaries_of(plan: Plan) -> dict[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import FIXED, WORK
-from parity.benchmarks.model import Benchmark, placed_metrics, placed_parameters
+from parity.benchmarks.model import SOFTWARE, Benchmark, placed_metrics, placed_parameters
 from parity.benchmarks.own_program import (
     COMMAND,
     PLACEHOLDER,
@@ -28,12 +28,14 @@ _KINDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
 def cases_of(
-    name: str, document: Mapping[str, Any], scale: str, path: str, amounts: Mapping[str, int]
-) -> list[Case]:
+    name: str, document: Mapping[str, Any], scale: str, path: str, amounts: Mapping[str, int],
+    software: Mapping[str, Mapping[str, str]],
+) -> list[Case]:  # fmt: skip
     """All cases of one benchmark: allocations, levels and parameters with several values crossed.
 
     They come in the order in which they are given. Parameters are the benchmark's defaults, a
-    pilot's amounts, then the study's values, then those of the scale.
+    pilot's amounts, then the study's values, then those of the scale. `software`: what the site
+    built itself, as `digested` has it.
     """
     entry, size = document["benchmarks"][name], document["scales"][scale]
     where, at_scale = f"{path}: benchmarks.{name}", f"{path}: scales.{scale}"
@@ -70,11 +72,15 @@ def cases_of(
             check(combination, rules, place)
         parameters |= given
 
+    # Without all that it takes the benchmark says itself what it lacks.
+    built = {each: software[each] for each in benchmark.software if each in software}
+    is_built = benchmark.software and len(built) == len(benchmark.software)
+    located = {SOFTWARE: built} if is_built else {}
     margin = entry["margin_percent"]
     return [
         Case(
             name="-".join(filter(None, [name, allocation, *levels, values])), benchmark=name,
-            parameters=combination | placed | dict(zip(factors, levels, strict=True)),
+            parameters=combination | placed | dict(zip(factors, levels, strict=True)) | located,
             margin=None if margin is None else margin / 100, primary=benchmark.primary,
             differences=benchmark.differences, timeout_seconds=entry.get("timeout_seconds", 300),
         )
@@ -82,6 +88,15 @@ def cases_of(
         for levels in itertools.product(*factors.values())
         for values, combination in _combinations(parameters).items()
     ]  # fmt: skip
+
+
+def digested(software: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What a site built itself, by name its prefix and the digest; raises UserError."""
+    where = "software of the system's file"
+    return {
+        name: {"prefix": prefix, "digest": _digest_now(prefix, f"{where}: {name}")}
+        for name, prefix in software.items()
+    }
 
 
 def at_two_lengths(case: Case, share: float, where: str) -> tuple[Case, Shorter]:
@@ -205,7 +220,8 @@ def _benchmark(name: str, document: Mapping[str, Any], where: str) -> Benchmark:
         refuse_unknown(lines, document["arms"], f"{where}.as_given", "arm of this study")
         refuse_unknown(document["arms"], lines, f"{where}.as_given", "arm with a given line")
     if "needs" in command:
-        command["needs"] = {path: _digest_now(path, where) for path in command["needs"]}
+        needs = {path: _digest_now(path, f"{where}.needs") for path in command["needs"]}
+        command["needs"] = needs
     return own_program(name, command, factors, parameters)
 
 
@@ -241,4 +257,4 @@ def _digest_now(path: str, where: str) -> str:
     except OSError as error:
         problem = f"{path} cannot be read: {error.strerror}"
         allowed = "a file or folder of this machine; what a package brings stands under packages"
-        raise UserError(problem, where=f"{where}.needs", allowed=allowed) from None
+        raise UserError(problem, where=where, allowed=allowed) from None

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
 
+from parity.benchmarks import benchmarks
 from parity.benchmarks.description import CPU_SECONDS
 from parity.core.documents import Document, Format
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
-from parity.plan.cases import at_two_lengths, cases_of
+from parity.plan.cases import at_two_lengths, cases_of, digested
 from parity.plan.plan import IN_TURN, Case, Design, NotTested, PositiveControl, Shorter
 from parity.runtimes import every_arm
 from parity.software.foreign_image import refuse_no_image
@@ -73,7 +75,7 @@ class Study(Design, frozen=True, kw_only=True):
 
 def load_study(
     path: Path | str, scale: str, toolchain: str = TOOLCHAIN, minutes: float | None = None,
-    found: Pilot | None = None,
+    found: Pilot | None = None, software: Mapping[str, str] = MappingProxyType({}),
 ) -> Study:  # fmt: skip
     """The study file at `path`, at one of its scales; the others are checked as well.
 
@@ -85,6 +87,7 @@ def load_study(
         minutes: how long it may be measured, instead of what the scale says.
         found: by a pilot, where the scale has one: the design, and parameters by benchmark; those
             that the study gives go before them.
+        software: prefixes of what the site built itself, by name (`System.software`).
     """
     document, where = load_checked(path, "study"), str(path)
     scales = document["scales"]
@@ -97,8 +100,10 @@ def load_study(
         for key in ("parameters", "allocations", "factors", "short"):
             place = f"{where}: scales.{label}.{key}"
             refuse_unknown(size.get(key, {}), document["benchmarks"], place, "benchmark")
+    used = {each for name in document["benchmarks"] for each in _software_of(name)}
+    built = digested({name: at for name, at in software.items() if name in used})
     studies = {
-        label: _at_scale(document, label, where, found if label == scale else None)
+        label: _at_scale(document, label, where, found if label == scale else None, built)
         for label in scales
     }
     provider, study = document.get("provider", DISTRIBUTION), studies[scale]
@@ -106,7 +111,14 @@ def load_study(
     return study if minutes is None else replace(study, minutes=minutes)
 
 
-def _at_scale(document: Mapping[str, Any], scale: str, where: str, found: Pilot | None) -> Study:
+def _software_of(name: str) -> tuple[str, ...]:
+    return benchmarks()[name].software if name in benchmarks() else ()
+
+
+def _at_scale(
+    document: Mapping[str, Any], scale: str, where: str, found: Pilot | None,
+    software: Mapping[str, Mapping[str, str]],
+) -> Study:  # fmt: skip
     size, known = document["scales"][scale], document["benchmarks"]
     place, arms = f"{where}: scales.{scale}", size.get("arms", document["arms"])
     refuse_unknown(arms, document["arms"], f"{place}.arms", "arm of this study")
@@ -120,7 +132,7 @@ def _at_scale(document: Mapping[str, Any], scale: str, where: str, found: Pilot 
     cases = tuple(
         case
         for name in chosen
-        for case in cases_of(name, document, scale, where, amounts.get(name, {}))
+        for case in cases_of(name, document, scale, where, amounts.get(name, {}), software)
     )
     is_busy_known, design = "busy" in size, found.design if found else size.get("design", IN_TURN)
     if is_busy_known and not size.get("pilot"):

@@ -178,6 +178,7 @@ class System(Document, frozen=True, rename={"name": "system"}):
     Attributes:
         module_variables: what they set, beside PATH, for runtimes and the launcher.
         toolchains: what Spack may build with, by name, as the file has it.
+        software: the prefixes of what the site built itself, by name.
     """
 
     name: str
@@ -193,6 +194,7 @@ class System(Document, frozen=True, rename={"name": "system"}):
     image_folder: str | None = None  # where images go; None for the folder of their records
     images_on_node: bool = False  # whether images are made in a job of their own
     toolchains: dict[str, Any] = msgspec.field(default_factory=dict)
+    software: dict[str, str] = msgspec.field(default_factory=dict)
     patience_minutes: float = 60.0  # for how long the batch system may not answer while jobs wait
 
 

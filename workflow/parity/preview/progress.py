@@ -20,6 +20,7 @@ from parity.plan.looks import BESIDE_PROGRAMS_MINUTES
 from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, Block, Plan, read_plan
 from parity.plan.study import load_study
+from parity.plan.system import load_system
 from parity.preview.terminal import duration
 
 REPORT = "progress.txt"
@@ -234,7 +235,9 @@ def _plan_at_work() -> Plan:
         return read_plan(max(reports, key=lambda path: path.stat().st_mtime).with_name(PLAN))
     config = load_checked(configured("config/config.yaml"), "config")
     toolchain = Path(config["spack"]["toolchain"]).name
-    return make_plan(load_study(configured(config["study"]), config["scale"], toolchain))
+    software = load_system(configured(config["system"])).software
+    study = configured(config["study"])
+    return make_plan(load_study(study, config["scale"], toolchain, software=software))
 
 
 def print_progress(path: Path | None) -> None:

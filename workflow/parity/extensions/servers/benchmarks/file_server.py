@@ -55,6 +55,7 @@ class FileServer(Benchmark):
     # The words of the client's mount command.
     mount: tuple[str, ...] = ()
     timed = "time"
+    program_name: ClassVar[str] = "fio"
     metrics = (*usage.RATES, *usage.METRICS)
     primary = (
         *(quantity.metric for quantity in usage.RATES),
@@ -83,26 +84,34 @@ class FileServer(Benchmark):
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The three starts of fio, on the client's part of the node."""
-        write, read, check = fio_lines(parameters, MOUNT_POINT if self.mount else ".")
+        write, read, check = self.starts(parameters)
         room = size_of(parameters) + _ROOM
         program = Program(write, service.client_cpus(node.cpus), then=(read,), check=check)
         return self.served(replace(program, drop_caches=True, least_free_bytes=room), parameters)
 
     def read(self, outputs: Outputs) -> Parsed:
         """Rates of both directions; valid if all was read back as it was written."""
-        parameters, seconds = outputs.parameters, {}
-        said = list(_documents(outputs.stdout))
-        lines = fio_lines(parameters, MOUNT_POINT if self.mount else ".")
+        parameters, program = outputs.parameters, self.program_name
+        said, lines = list(_documents(outputs.stdout, program)), self.starts(parameters)
         if len(said) != len(lines):
             reason = "truncated" if len(said) < len(lines) else "several-runs"
-            raise Refused(reason, f"fio told of {len(said)} starts of {len(lines)}")
-        for document, words in zip(said, lines, strict=True):
-            job = _job(document, words)
-            seconds[words[2]] = _seconds(job, words[3].removeprefix("--rw="), parameters)
-        wrote, read, _ = seconds.values()
+            raise Refused(reason, f"{program} told of {len(said)} starts of {len(lines)}")
+        told = zip(said, lines, strict=True)
+        wrote, read, _ = (self.seconds(document, words, parameters) for document, words in told)
         mebibytes = size_of(parameters) / _MIB
         values = {"write": mebibytes / wrote, "read": mebibytes / read, "time": wrote + read}
         return self.measured(values)
+
+    def starts(self, parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+        """The command lines that write, read, and check."""
+        return fio_lines(parameters, MOUNT_POINT if self.mount else ".")
+
+    def seconds(
+        self, document: Mapping[str, Any], words: tuple[str, ...], parameters: Mapping[str, Any]
+    ) -> float:
+        """How long a start took by the JSON that it printed; Refused: it did something else."""
+        job = _job(document, words)
+        return _seconds(job, words[3].removeprefix("--rw="), parameters)
 
 
 def on_each_address(server: Server, parameters: Mapping[str, Any]) -> tuple[service.Service, ...]:
@@ -136,8 +145,8 @@ def fio_lines(parameters: Mapping[str, Any], folder: str) -> tuple[tuple[str, ..
     )
 
 
-def _documents(text: str) -> Iterator[Mapping[str, Any]]:
-    """What each start of fio printed, one after the other.
+def _documents(text: str, program: str) -> Iterator[Mapping[str, Any]]:
+    """What each start of a program printed, one after the other.
 
     Raises Refused: it is cut off, anything else (`unparsable`), or an error of fio: what it read is
     not what was written (`validation-failed`), or another (`io-failed`).
@@ -152,7 +161,7 @@ def _documents(text: str) -> Iterator[Mapping[str, Any]]:
             document, end = decoder.raw_decode(text)
         except (ValueError, RecursionError):
             reason = "truncated" if text.startswith("{") else "unparsable"
-            raise Refused(reason, f"no whole output of fio from {text[:40]!r}") from None
+            raise Refused(reason, f"no whole output of {program} from {text[:40]!r}") from None
         text = text[end:].lstrip()
         yield document
 

@@ -1,74 +1,159 @@
-"""OrangeFS 2.10, the file system of Yildirim et al. 2021: a site's own build of it (`_BUILD`).
+"""OrangeFS 2.10 and IOR, as Yildirim et al. 2021 had them: a site's own builds of both.
 
-It lies where `<arm>-shared-tree` shows it, or in the site's base image at the same path. A server
-must stay in its folder, by which the runner knows whose it is, so one line of its source goes.
-Its client speaks FUSE 2, which splits transfers of 1 MiB into parts.
+Nobody packages OrangeFS, so the system's file names what the site built (`software`). Its client
+speaks FUSE 2, which splits transfers of 1 MiB into parts.
 """
 
+import os
+import re
+import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from parity.benchmarks import programs
-from parity.benchmarks.programs import installed
-from parity.core.commands import Availability
-from parity.core.spack_paths import view_of
+from parity.benchmarks.ior import rate
+from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, require_equal, said_in
+from parity.core.commands import Availability, answer_of
 from parity.extensions.servers.benchmarks.file_server import (
-    FIO,
     MOUNT_POINT,
+    PARAMETERS,
     FileServer,
     on_each_address,
+    size_of,
 )
 from parity.extensions.servers.benchmarks.service import Service, cannot_serve, server_address
 
-# What a site builds by itself lies as what Spack builds with a toolchain of that name.
-_SITE = "site"
-_PREFIX = view_of(_SITE) / "orangefs"
-_SERVER = str(_PREFIX / "sbin/pvfs2-server")
-_CLIENT = programs.program_path("orangefs", "pvfs2fuse", _SITE)
-_BUILD = (
-    'take `chdir("/")` out of OrangeFS 2.10\'s src/server/pvfs2-server.c, and build it with'
-    f" ./configure --prefix={_PREFIX} --with-db-backend=lmdb --enable-fuse"
-    f" --enable-shared --disable-usrint CFLAGS='-O2 -fcommon' LDFLAGS=-Wl,-rpath,{_PREFIX}/lib"
-)
 _PORT = 3334
-# A server makes its storage in a start of its own, and then serves it in the same process.
+# A server makes its storage in a start of its own, and then serves it.
 _SERVE = Path(__file__).with_name("orangefs.sh").read_text(encoding="utf-8")
 _CONFIGURATION = Path(__file__).with_name("orangefs.conf").read_text(encoding="utf-8")
 _FIRST_DATA, _LAST = 2**62, 2**63 - 2
+_BUILD = "./configure --prefix=PREFIX --with-db-backend=lmdb --enable-fuse --enable-shared"
+# Of its back ends lmdb alone is in the server itself, which exports its functions.
+_LMDB = b"mdb_env_open"
+# What Open MPI reads where no launcher started it.
+_ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}
 
 
 class OrangeFs(FileServer):
-    """Stripes of 64 KiB over all servers, each of which has metadata and data."""
+    """Stripes of 64 KiB over all servers, each of which has metadata and data; IOR is the client.
 
-    name = "orangefs"
-    title = "OrangeFS"
-    packages = ("fio", "libfuse2", "liblmdb0", "libssl3")
-    binaries = (FIO, _SERVER, _CLIENT)
-    mount = (_CLIENT, MOUNT_POINT, "-o", f"fs_spec=tcp://{server_address(1)}:{_PORT}/orangefs")
+    The three starts are of IOR, with one signature (`-G`) in what is written and in what the last
+    one expects of each transfer.
+    """
+
+    packages = ("libssl3", "libfuse2", "libopenmpi3")
+    software = ("orangefs", "ior")
+    program_name = "IOR"
+    # Several ranks would need a launcher in the client's network.
+    parameters: ClassVar = {name: PARAMETERS[name] for name in PARAMETERS if name != "ranks"}
+
+    def built(self, name: str, path: str) -> str:
+        """Where a file of a site's build is; nowhere as long as no prefix is known."""
+        return f"{self.prefixes.get(name, f'/no-prefix-of-{name}')}/{path}"
+
+    @property
+    def binaries(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Both programs that run in arms."""
+        return (self.built("orangefs", "sbin/pvfs2-server"), self.built("ior", "bin/ior"))
+
+    @property
+    def mount(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The client with its library, wherever that was copied to."""
+        server = f"fs_spec=tcp://{server_address(1)}:{_PORT}/orangefs"
+        libraries = f"LD_LIBRARY_PATH={self.built('orangefs', 'lib')}"
+        client = self.built("orangefs", "bin/pvfs2fuse")
+        return ("/usr/bin/env", libraries, client, MOUNT_POINT, "-o", server)
 
     def probe(self) -> Availability:
-        """Whether a site's build is here, and can be mounted."""
-        found = cannot_serve() or installed(self.binaries, self.packages)
-        missing = not found.available and _PREFIX.name in found.reason
-        return Availability(False, reason=found.reason, remedy=_BUILD) if missing else found
+        """Whether a site's builds are here, can do what is asked of them, and can be mounted."""
+        if missing := [name for name in self.software if name not in self.prefixes]:
+            reason = f"the system's file does not say where {' and '.join(missing)} were built"
+            remedy = f"software: {{orangefs: PREFIX, ior: PREFIX}} in it; OrangeFS by {_BUILD}"
+            return Availability(False, reason=reason, remedy=remedy)
+        if absent := cannot_serve():
+            return absent
+        server, ior = self.binaries
+        for path in (server, ior, client := self.built("orangefs", "bin/pvfs2fuse")):
+            if not os.access(path, os.X_OK):
+                made = path == client and "OrangeFS was built without its FUSE client: "
+                remedy = f"build it: {_BUILD}" if path != ior else "build IOR, or mend its prefix"
+                return Availability(False, reason=f"{made or ''}no program {path}", remedy=remedy)
+        if _LMDB not in Path(server).read_bytes():
+            reason = f"{server} was built with another back end than lmdb"
+            return Availability(False, reason=reason, remedy=f"build it: {_BUILD}")
+        _, version = answer_of([server, "--version"])
+        return _without_posix(ior) or Availability(True, version=version)
 
     def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
         """A server on each address."""
-        return on_each_address(_server, parameters)
+        return on_each_address(self._server, parameters)
+
+    def _server(self, number: int, data: str, parameters: Mapping[str, Any]) -> Service:
+        """A server, with the one configuration of all."""
+        server, address = self.binaries[0], server_address(number)
+        argv = ("/bin/sh", "-c", _SERVE, "orangefs", server, f"s{number}")
+        files = {"fs.conf.in": configuration(parameters["servers"], data)}
+        return Service(f"server-{number}", argv, files, {}, _PORT, data, address, server)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """A world of one rank, which starts no daemon of Open MPI."""
+        return replace(super().program(parameters, node), environment=_ALONE)
+
+    def starts(self, parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+        """The command lines of IOR that write, read, and check; files stay for the next (`-k`)."""
+        common = (
+            *(self.binaries[1], "-a", "POSIX", "-t", "1m", "-b", f"{size_of(parameters)}"),
+            *("-o", f"{MOUNT_POINT}/ior.data", "-k", "-G", "1", "-O", "summaryFormat=JSON"),
+        )
+        return (*common, "-w", "-e"), (*common, "-r"), (*common, "-r", "-R")
+
+    def read(self, outputs: Outputs) -> Parsed:
+        """Rates of both directions; valid if all was read back as it was written."""
+        # IOR says so in the midst of its JSON.
+        if "Incorrect data on" in outputs.stdout:
+            raise Refused("validation-failed", "what was read is not what was written")
+        return super().read(outputs)
+
+    def seconds(
+        self, document: Mapping[str, Any], words: tuple[str, ...], parameters: Mapping[str, Any]
+    ) -> float:
+        """How long a start took by the JSON that it printed; Refused: it did something else."""
+        said, size = said_in(document), size_of(parameters)
+        require_equal(said["Version"][:2], "4.", "version")
+        asked = {"writeFile": "-w", "readFile": "-r", "checkRead": "-R", "fsync": "-e"}
+        settings = {key: int(word in words) for key, word in asked.items()}
+        settings |= {"setTimeStampSignature/incompressibleSeed": 1, "keepFile": 1}
+        settings |= {"transferSize": 2**20, "blockSize": size, "segmentCount": 1}
+        said.require({f"tests.0.Parameters.{key}": value for key, value in settings.items()})
+        said.require({"tests": 1, "tests.0.Results": 1, "summary": 1, "tests.0.Options.tasks": 1})
+        require_equal(said["tests.0.Parameters.api"], "POSIX", "api")
+        return size / 2**20 / rate(said, 0, "write" if "-w" in words else "read", size // 2**20)
 
 
-def _server(number: int, data: str, parameters: Mapping[str, Any]) -> Service:
-    """A server, with the one configuration of all."""
-    argv = ("/bin/sh", "-c", _SERVE, "orangefs", _SERVER, f"s{number}")
-    files, address = {"fs.conf": configuration(parameters["servers"], data)}, server_address(number)
-    return Service(f"server-{number}", argv, files, {}, _PORT, data, address, _SERVER)
+def _without_posix(ior: str) -> Availability | None:
+    """Why an IOR does not speak to files as programs do, or does not start here; None if it does.
+
+    Its help names what it was built with: `API for I/O [POSIX|DUMMY|...]`.
+    """
+    # It then ends with status 1.
+    asked = subprocess.run([ior, "-h"], capture_output=True, text=True, check=False)
+    known = re.search(r"API for I/O \[([A-Z0-9|]+)\]", asked.stdout)
+    if not known:
+        said = asked.stderr.strip().partition("\n")[0][:200] or "it has no help"
+        return Availability(False, reason=f"{ior} does not start: {said}", remedy=f"ldd {ior}")
+    if "POSIX" in known[1].split("|"):
+        return None
+    reason = f"{ior} was built without its POSIX interface"
+    return Availability(False, reason=reason, remedy="build it: ./configure --with-posix")
 
 
 def configuration(servers: int, data: str) -> str:
     """The file of all servers, as `pvfs2-genconfig` writes it, with the addresses of the link.
 
-    `data`: folder of each server's data, below its own or absolute.
+    `data`: folder of each server's data, below its own (`@own@`) or absolute.
     """
     numbers, ranges = range(1, 1 + servers), []
     # Each has an equal part of the handles of files, and of those of their pieces.
@@ -78,7 +163,7 @@ def configuration(servers: int, data: str) -> str:
         parts = zip(numbers, starts, [*(start - 1 for start in starts[1:]), last], strict=True)
         ranges.append("".join(f"\t\tRange s{n} {begin}-{end}\n" for n, begin, end in parts))
     aliases = "".join(f"\tAlias s{n} tcp://{server_address(n)}:{_PORT}\n" for n in numbers)
-    place = data if data.startswith("/") else f"/proc/self/cwd/{data}"
+    place = data if data.startswith("/") else f"@own@/{data}"
     return _CONFIGURATION.format(data=place, aliases=aliases, meta=ranges[0], io=ranges[1])
 
 

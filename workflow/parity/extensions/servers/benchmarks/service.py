@@ -5,7 +5,7 @@ words and files are the same in every arm.
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,8 @@ class Service:
         environment: variables it needs beyond the runner's fixed ones.
         data: folder of its data, below its own, or an absolute one of the image's own tree; made
             before it starts.
-        executable: absolute path of what runs in the end, where `argv` prepares it first and is
-            replaced by it; empty where that is its first word.
+        executable: absolute path of what serves, where `argv` is a shell that prepares it, starts
+            it and waits for it; empty where that is its first word.
     """
 
     name: str  # unique in the run, `[a-z0-9-]+`
@@ -73,6 +73,19 @@ class Served(Beside):
     def names(self) -> tuple[str, ...]:
         """Those of the services."""
         return tuple(service.name for service in self.services)
+
+    def reworded(self, change: Callable[[str], str]) -> "Served":
+        """The same, each word of its services and of its mount changed."""
+
+        def words(given: Sequence[str]) -> tuple[str, ...]:
+            return tuple(map(change, given))
+
+        services = tuple(
+            replace(each, argv=words(each.argv), executable=change(each.executable))
+            for each in self.services
+        )
+        mount, mounted = words(self.mount), words(self.mounted)
+        return replace(self, services=services, mount=mount, mounted=mounted)
 
     def is_in_arm(self, parameters: Mapping[str, Any]) -> bool:
         """Whether the client is: where the servers are in the arm it is native."""

@@ -186,8 +186,9 @@ def _wait_until_ready(server: Server, client: Namespace | None) -> None:
     """
     deadline = time.monotonic() + START_SECONDS
     while server.process.poll() is None and time.monotonic() < deadline:
-        server.own = server.own or _own_process(server.service)
-        if server.own and _answers(server.service, client):
+        if _own_process(server.service) and _answers(server.service, client):
+            # Before it answered, that may have been what prepares it.
+            server.own = _own_process(server.service)
             return
         time.sleep(0.02)
     raise NotStarted(f"service {server.service.name} did not start: {server.said}")
@@ -211,7 +212,11 @@ def _own_process(service: Service) -> psutil.Process | None:
         with suppress(psutil.Error, OSError):
             there = Path(f"/proc/{process.pid}/cwd").stat()
             if os.path.samestat(there, folder) and process.cmdline() == [*service.argv]:
-                return process
+                if not service.executable:
+                    return process
+                begin = [service.executable]
+                started = (each for each in process.children() if each.cmdline()[:1] == begin)
+                return next(started, None)
     return None
 
 

@@ -59,7 +59,10 @@ def usage(attempt: Attempt, served: Served) -> Iterator[None]:
     order = attempt.order
     carriers = order.arm.carriers if isinstance(order.arm, DockerBridge) else ()
     parts = dict.fromkeys(carriers, CARRIER)
-    parts |= {Path(word).name: MOUNT for word in served.mount[:1]}
+    # Before the program that mounts there may be one that sets its variables.
+    parts |= {Path(word).name: MOUNT for word in served.mount if word.startswith("/")}
+    # What a shell starts that stays in the folder of a server may leave it.
+    parts |= {Path(each.executable).name: SERVER for each in served.services if each.executable}
     before = reading(parts)
     monitor = Monitor(served.monitor_hz, before, parts) if served.monitor_hz else None
     counted: dict[str, str] = {}
