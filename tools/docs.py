@@ -8,7 +8,6 @@ HEAD, with nothing else running, for a quarter of an hour.
 
 import argparse
 import hashlib
-import math
 import os
 import re
 import subprocess
@@ -68,7 +67,6 @@ COMMANDS = {
     "snakemake claims_expected": "whether they are the expected ones",
     "snakemake reparse": "whether the tables follow from the raw outputs",
     "snakemake dashboard": "all comparisons and claims to look around in",
-    "snakemake paper": "the paper of machine, whose figures are drawn",
     "make all": "image, measuring, analysis and paper of this machine",
 }
 # Tables of extensions: what their figures show, and what claims compare.
@@ -256,24 +254,13 @@ def bound_tables(
         rows = (
             (
                 runtime,
-                _start(starts[kind].get(runtime)),
-                *(_bound(cells.get((runtime, program))) for program in programs),
+                answer.told_start(starts[kind].get(runtime)),
+                *(answer.told_bound(cells.get((runtime, program))) for program in programs),
             )
             for runtime in runtimes
         )
         tables.append(_table((kind, "to start", *programs), rows))
     return "\n\n".join(tables)
-
-
-def _start(bound: float | None) -> str:
-    return "–" if bound is None else f"+{math.ceil(1000 * bound)} ms"
-
-
-def _bound(bound: float | None) -> str:
-    if bound is None:
-        return "–"
-    # A bound is rounded upwards.
-    return f"{math.ceil(1000 * bound) / 10:g} %" if bound <= answer.BOUNDS[-1] else "?"
 
 
 def effort() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Analyse and draw: from records to conclusions, figures, tables and the summary; offline.
 
 Needs: plan.json and records of a dataset. Makes: its analysis/, events/ (every detour, say: no part
-of a dataset), figures/, tables/, numbers.tex, section.tex and summary.txt.
+of a dataset), figures/, tables/, numbers.tex and summary.txt.
 """
 
 from parity.report.figures.specs import FIGURES
@@ -87,7 +87,6 @@ rule draw:
             labels={"table": "{table}"},
         ),
         numbers="results/{source}/{dataset}/numbers.tex",
-        section="results/{source}/{dataset}/section.tex",
         summary="results/{source}/{dataset}/summary.txt",
     log:
         "results/{source}/{dataset}/logs/draw.log",

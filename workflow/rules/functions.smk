@@ -6,7 +6,6 @@ from functools import cache
 from parity.core.package import EXTENSIONS
 from parity.plan.looks import batches_of, job_of
 from parity.plan.study import PILOT, read_pilot
-from parity.plan.plan import read_plan
 from parity.records.noise_audit import NOISE_AUDIT
 
 
@@ -35,18 +34,6 @@ def of_other_datasets(*names):
         system = known[wildcards.dataset][0]
         beside = [o for o in known if known[o][0] == system and o != wildcards.dataset]
         return expand("results/archive/{other}/{name}", other=beside, name=names)
-
-    return of_dataset
-
-
-def in_its_paper(*names):
-    """The same, of those that its paper tells of too: none where it reproduces no study."""
-    of_others = of_other_datasets(*names)
-
-    def of_dataset(wildcards):
-        others = of_others(wildcards)
-        plan = Path(f"results/{wildcards.source}/{wildcards.dataset}/plan.json")
-        return others if others and read_plan(plan).reproduces != "none" else []
 
     return of_dataset
 

@@ -1,60 +1,62 @@
-"""Set the paper of a dataset. Needs: LaTeX and what `draw` makes. Makes: paper/paper.pdf."""
+"""Set the paper of all archives, by question, and that of one dataset.
 
-from pathlib import Path
+Needs: LaTeX, and what analysing, judging and drawing make. Makes: paper/paper.pdf.
+"""
 
-CLAIM_PARTS = expand(
-    "{name}.tex",
-    name=["claims", "discussion", "register", "claims-register", "defects"],
-)
-PUBLISHED = [
-    configured(f"config/published/{name}.csv") for name in ("claims", "statements")
-]
-STUDIES = sorted(path.stem for path in Path(own("config/studies")).glob("*.yaml"))
+import re
+
+PAPER = {
+    name: own(f"paper/{name}")
+    for name in ("main.tex", "dataset.tex", "method.tex", "style.tex", "references.bib")
+}
+# The archives that the paper of all of them names, and those whose figures it shows.
+_TEXT = Path(PAPER["main.tex"]).read_text(encoding="utf-8")
+NAMED = {*re.findall(r"\b[a-z0-9-]+-20\d\d-\d\d-\d\d\b", _TEXT)}
+PICTURED = sorted({*re.findall(r"figure\{([a-z0-9-]+)/", _TEXT)})
+# An archive that the call names, a live dataset and other archives than ours have one of their own.
+OF_ALL = CHOSEN != LIVE and not NAMED_ARCHIVE and NAMED <= {*archives}
 
 
-rule tell:
-    """Write what the verdicts say of each study, and what arithmetic says of its numbers."""
+rule build_paper:
+    """Typeset the paper of all archives with their numbers, tables and figures."""
     input:
-        verdicts="results/{source}/{dataset}/claims/verdicts.parquet",
-        claims=configured("config/claims.yaml"),
-        published=PUBLISHED,
-        plan="results/{source}/{dataset}/plan.json",
-        plans_beside=in_its_paper("plan.json"),
+        **REGISTER,
+        main=PAPER["main.tex"],
+        beside=list(PAPER.values()),
+        plans=ARCHIVED_PLANS,
+        nodes=expand("{data}/records/nodes.parquet", data=sorted(ARCHIVED)),
+        analysis=expand("{data}/analysis/conclusions.parquet", data=sorted(ARCHIVED)),
+        figures=expand("results/archive/{name}/figures", name=PICTURED),
+        laws=expand("results/archive/{name}/not-drawn.txt", name=PICTURED),
+        verdicts=of_leading_datasets("claims/verdicts.parquet"),
+        statements=configured("config/published/statements.csv"),
+        effort=own("docs/effort.json"),
     output:
-        parts=expand("results/{{source}}/{{dataset}}/claims/{name}", name=CLAIM_PARTS),
-        csv=expand(
-            "results/{{source}}/{{dataset}}/claims/{name}.csv",
-            name=["claims-register", "defects"],
-        ),
+        pdf="results/paper/paper.pdf",
     log:
-        "results/{source}/{dataset}/logs/tell.log",
+        "results/paper/build_paper.log",
     localrule: True
     conda:
         "../../envs/parity.yaml"
     params:
         code=code_of("report"),
     shell:
-        "parity tell --verdicts {input.verdicts:q} --claims {input.claims:q}"
-        " --published {input.published[0]:q} --statements {input.published[1]:q}"
-        " --plans {input.plan:q} {input.plans_beside:q} 2> {log:q}"
+        "parity build-paper --main {input.main:q} --plans {input.plans:q}"
+        " --pictures {input.figures:q} --verdicts {input.verdicts:q} --claims {input.claims:q}"
+        " --published {input.published:q} --statements {input.statements:q}"
+        " --effort {input.effort:q} --pdf {output.pdf:q} --log {log:q} 2>> {log:q}"
 
 
-rule build_paper:
-    """Typeset the paper with the dataset's own numbers, tables and figures."""
+rule build_paper_of_dataset:
+    """Typeset what one dataset says, with its own numbers, tables and figures."""
     input:
-        main=own("paper/main.tex"),
-        references=own("paper/references.bib"),
-        studies=sorted(map(str, Path(own("paper/studies")).glob("*.tex"))),
-        plan="results/{source}/{dataset}/plan.json",
+        main=PAPER["dataset.tex"],
+        beside=list(PAPER.values()),
         figures="results/{source}/{dataset}/figures",
         tables="results/{source}/{dataset}/tables",
         numbers="results/{source}/{dataset}/numbers.tex",
-        claims=rules.tell.output.parts,
+        verdicts="results/{source}/{dataset}/claims/verdicts.parquet",
         compared="results/{source}/{dataset}/analysis/conclusions.parquet",
-        expected=configured(EXPECTED),
-        effort=own("docs/effort.json"),
-        sections=in_its_paper("section.tex"),
-        beside=in_its_paper("figures", "analysis/conclusions.parquet"),
     output:
         pdf="results/{source}/{dataset}/paper/paper.pdf",
     log:
@@ -64,23 +66,20 @@ rule build_paper:
         "../../envs/parity.yaml"
     params:
         code=code_of("report"),
-        studies=STUDIES,
     shell:
-        "parity build-paper --main {input.main:q} --studies {input.studies:q}"
-        " --plan {input.plan:q} --beside {input.sections:q} --names {params.studies:q}"
-        " --expected {input.expected:q} --effort {input.effort:q} --pdf {output.pdf:q}"
-        " --log {log:q} 2>> {log:q}"
+        "parity build-paper-of-dataset --main {input.main:q} --numbers {input.numbers:q}"
+        " --verdicts {input.verdicts:q} --pdf {output.pdf:q} --log {log:q} 2>> {log:q}"
 
 
 rule paper:
-    """Put the paper of the dataset that the configuration names where people look for it."""
+    """Put the paper of all archives, or of the dataset that the call names, where people look for it."""
     input:
-        pdf=f"{CHOSEN}/paper/paper.pdf",
-        summary=f"{CHOSEN}/summary.txt",
+        pdf="results/paper/paper.pdf" if OF_ALL else f"{CHOSEN}/paper/paper.pdf",
+        plans=ARCHIVED_PLANS if OF_ALL else f"{CHOSEN}/plan.json",
     log:
         "results/paper.log",
     localrule: True
     conda:
         "../../envs/parity.yaml"
     shell:
-        "parity publish --summary {input.summary:q} --pdf {input.pdf:q} 2> {log:q}"
+        "parity publish --pdf {input.pdf:q} --plans {input.plans:q} 2> {log:q}"

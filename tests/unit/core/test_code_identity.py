@@ -48,6 +48,6 @@ def test_every_rule_that_carries_a_digest_has_the_one_of_its_command_s_package()
         )
         if digest and command:
             carried[command[1]] = digest[1]
-    assert {"analyse", "draw", "judge", "parse", "tell", "build-paper"} <= carried.keys()
+    assert {"analyse", "draw", "judge", "parse", "build-paper"} <= carried.keys()
     assert carried == {command: commands()[command].module for command in carried}
     assert set(carried.values()) <= set(LAYERS)

@@ -40,14 +40,12 @@ def printed(view: View) -> str:
     found = judge(register, [JudgingData(view.dataset, view.analysis)], ()).verdicts
     found["statement"], found["published"], found["proxy"] = "A claim.", "nothing", ""
     found.loc[found["verdict"] == terms.NOT_TESTED, "reason"] = "not here."
-    studies = {name: {"authors": "Some One", "venue": "X", "year": 2020} for name in found["study"]}
     tables = (results.results(view), results.factorial(view), results.steps(view))
     pair = formatting.arm_title(view.plan, view.plan.double)
     rows = ["; ".join(row) for table in tables for row in table.rows if pair not in row]
     said = [
         re.sub(r"A/A pair: .*?\n\n", "", texts.summary(view), flags=re.DOTALL),
-        re.sub(r"\\begin{table\*}.*?end{table\*}", "", texts.section(view), flags=re.DOTALL),
-        claims.sections(found, studies),
+        *("; ".join(row) for row in claims.tested(found, view.dataset.name).rows),
         claims.to_text(found, width=1000),
         *rows,
     ]

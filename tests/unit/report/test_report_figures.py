@@ -48,7 +48,7 @@ def test_no_word_is_cut_and_an_arm_without_values_is_told(tmp_path: Path, blocks
     for name, figure in made.items():
         assert words_apart(figure), name
         # One that is only declared stands at the foot, one that is not here in its row.
-        assert "not tested: Shifter (appendix)" in texts(figure)
+        assert "not tested: Shifter" in texts(figure)
         assert texts(figure).count("Shifter") == 1
     assert "not tested: needs root" in texts(made[specs.FIGURES[0].name])
 

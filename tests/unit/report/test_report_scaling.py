@@ -22,7 +22,6 @@ from parity.plan.system import KINDS
 from parity.report import formatting, paper, write
 from parity.report import texts as told
 from parity.report.figures import along, figures, specs, style
-from parity.report.templating import render
 from parity.report.view import Series, View
 
 ROOT = Path(__file__).parents[3]
@@ -156,7 +155,7 @@ def test_every_table_and_the_summary_say_one_host(view: View, written: Path) -> 
         rows = list(csv.DictReader((written / f"tables/{name}.csv").open(encoding="utf-8")))
         assert all(row["note"] == ONE_HOST for row in rows), name
     assert ONE_HOST in (written / "summary.txt").read_text()
-    assert told.numbers(view, []).count(ONE_HOST) >= 2
+    assert told.numbers(view).count(ONE_HOST) >= 2
 
 
 def test_every_kind_of_system_has_its_sentence_and_hosts_are_not_called_one(tmp_path: Path) -> None:
@@ -166,30 +165,17 @@ def test_every_kind_of_system_has_its_sentence_and_hosts_are_not_called_one(tmp_
     assert kinds and {*kinds[1].split(", "), "imported"} == set(KINDS)
     view = view_of(tmp_path, "cluster", (1,))
     assert view.origin.note == ""
-    assert ONE_HOST not in told.summary(view) + told.numbers(view, [])
-
-
-@pytest.mark.parametrize(("study", "file"), [("scaling", "scaling"), ("my-own", "default")])
-def test_a_study_gets_its_own_text_or_the_default(study: str, file: str) -> None:
-    files = sorted((ROOT / "paper/studies").glob("*.tex"))
-    assert paper.of_study(files, study).stem == file
+    assert ONE_HOST not in told.summary(view) + told.numbers(view)
 
 
 @pytest.mark.skipif(not shutil.which("latexmk"), reason="LaTeX is not installed")
-@pytest.mark.parametrize(("study", "ours"), [("scaling", True), ("default", False)])
-def test_the_paper_holds_the_figures_of_its_study_alone(written, tmp_path, study, ours) -> None:
+@pytest.mark.parametrize("claims", [{}, {"claims.tex": r"\message{<claims>}"}])
+def test_the_paper_holds_the_figures_of_its_study_alone(written, tmp_path, claims) -> None:
     parts = [written / "numbers.tex", *(written / "tables").glob("*.tex")]
     parts += (written / "figures").glob("*.pdf")
-    # What the claims add is the business of test_adjudication.
-    for name in ("claims-register", "defects", "claims", "discussion", "register"):
-        parts.append(tmp_path / f"{name}.tex")
-        parts[-1].write_text(r"\message{<claims>}" + "\n")
-    shown = ["studies", "claims-register", "defects"] if ours else []
-    parts[-1].write_text(render("register.tex", shown=shown))
-    text = ROOT / f"paper/studies/{study}.tex"
-    texts = {f"{name}.tex": "Said." for name in ("others", "answer", "bounds", "artifact")}
-    log = paper.build(ROOT / "paper/main.tex", text, parts, tmp_path / "paper.pdf", texts)
-    # A study that is not after one of the register's is not told what those claim.
-    assert ("<claims>" in log) == ours
+    said = {f"{name}.tex": "Said." for name in ("answer", "bounds")} | claims
+    log = paper.build(ROOT / "paper/dataset.tex", said, {".": parts}, tmp_path / "paper.pdf")
+    # What tests no published claim is not told what those claim.
+    assert ("<claims>" in log) == bool(claims)
     drawn = set(re.findall(r"<\./([a-z-]+)\.pdf>", log))
     assert drawn == {"overview", "ledger", "scaling", "network-latency", "network-bandwidth"}

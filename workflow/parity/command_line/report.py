@@ -6,9 +6,8 @@ from pathlib import Path
 
 from parity.analysis.dataset import load_exclusions, refuse_broken
 from parity.claims.register import load_register
-from parity.claims.verdicts import VERDICTS, Judgement, load_expected
+from parity.claims.verdicts import Judgement
 from parity.core.documents import read_document
-from parity.plan.plan import read_plan
 from parity.plan.system import kind_of
 
 
@@ -40,17 +39,20 @@ def print_summary(summary: Path, drawn: list[Path]) -> None:
         print(f"{chosen}/figures")
 
 
-def publish(summary: Path, pdf: Path) -> None:
-    """Put a dataset's paper where people look for it, and say what it says, the bounds last."""
+def publish(pdf: Path, plans: list[Path]) -> None:
+    """Put a paper where people look for it, and say what its data say, the bounds last."""
     from parity.report import answer
 
-    dataset = summary.parent
-    refuse_broken(dataset)
+    folders = [plan.parent for plan in plans]
+    for folder in folders:
+        refuse_broken(folder)
     Path("paper").mkdir(exist_ok=True)
     shutil.copyfile(pdf, "paper/paper.pdf")
-    print(summary.read_text(encoding="utf-8"))
-    print(f"paper/paper.pdf is the paper of {dataset}")
-    print("\n".join(answer.in_short(answer.read(dataset))))
+    if len(folders) == 1:
+        print((folders[0] / "summary.txt").read_text(encoding="utf-8"))
+    of = folders[0] if len(folders) == 1 else f"all {len(folders)} archives"
+    print(f"paper/paper.pdf is the paper of {of}")
+    print("\n".join(answer.in_short(*map(answer.read, folders))))
 
 
 def compare(
@@ -108,45 +110,34 @@ def write_dashboard(
     print(f"{page}: {page.stat().st_size / 1e6:.1f} MB, open it in a browser")
 
 
-def tell(
-    verdicts: Path, claims: Path, published: Path, statements: Path, plans: list[Path]
-) -> None:
-    """Write the paper's sections on published claims, beside the verdicts."""
-    from parity.claims import published as papers
-    from parity.records import schema
-    from parity.report import claims as told
-
-    known = load_register(claims, published)
-    judged = schema.read(VERDICTS, verdicts).to_pandas()
-    ours = told.follows(map(read_plan, plans), known.studies)
-    studies, checked = (known.studies, papers.defects(statements)) if ours else ({}, ())
-    told.write_for_paper(judged, studies, checked, verdicts.parent)
-
-
 def build_paper(
-    main: Path, studies: list[Path], plan: Path, beside: list[Path], names: list[str],
-    expected: Path, effort: Path, pdf: Path, log: Path,
+    main: Path, plans: list[Path], pictures: list[Path], verdicts: list[Path], claims: Path,
+    published: Path, statements: Path, effort: Path, pdf: Path, log: Path,
 ) -> None:  # fmt: skip
-    """Typeset the paper of a dataset, with TeX's own log beside it.
+    """Typeset the paper of all archives, with TeX's own log beside it.
 
     Args:
-        studies: the sections on studies, of which it takes its own.
-        beside: sections of the other datasets of its system.
-        names: of all studies, whose numbers it compares; an archive's paper alone does.
+        pictures: the folders of figures that it shows.
+        verdicts: of one dataset of each system.
     """
-    from parity.report import paper, texts
+    from parity.claims import published as papers
+    from parity.report import paper
     from parity.report.paper import Effort
 
-    dataset, others = plan.parent, [path.parent for path in beside]
-    made = [dataset / "numbers.tex"]
-    made += sorted([*dataset.glob("tables/*.tex"), *dataset.glob("claims/*.tex")])
-    said = paper.build(
-        main, paper.of_study(studies, read_plan(plan).study),
-        [*made, *paper.pictures(dataset / "figures")], pdf,
-        paper.together(
-            dataset, others, names if dataset.parent.name == "archive" else (),
-            load_expected(expected), read_document(effort, Effort),
-        ),
-        {other.name: [other / texts.NAME, *paper.pictures(other / "figures")] for other in others},
+    judged = [Judgement.read(path.parent).verdicts for path in verdicts]
+    texts = paper.of_archives(
+        [plan.parent for plan in plans], judged, load_register(claims, published).studies,
+        papers.defects(statements), read_document(effort, Effort),
     )  # fmt: skip
-    log.write_text(said, encoding="utf-8")
+    drawn = {folder.parent.name: sorted(folder.glob("*.pdf")) for folder in pictures}
+    log.write_text(paper.build(main, texts, drawn, pdf), encoding="utf-8")
+
+
+def build_paper_of_dataset(main: Path, numbers: Path, verdicts: Path, pdf: Path, log: Path) -> None:
+    """Typeset the paper of a dataset, with TeX's own log beside it."""
+    from parity.report import paper
+
+    dataset = numbers.parent
+    texts = paper.of_dataset(dataset, Judgement.read(verdicts.parent).verdicts)
+    made = [numbers, *dataset.glob("tables/*.tex"), *sorted(dataset.glob("figures/*.pdf"))]
+    log.write_text(paper.build(main, texts, {".": made}, pdf), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report import formatting
 from parity.report.figures.specs import quantity
 from parity.report.formatting import Row
+from parity.report.tables.table import Table
 from parity.report.templating import sentence
 from parity.runtimes import every_arm
 
@@ -260,10 +261,43 @@ def to_start(*datasets: Compared) -> dict[str, float]:
     return {title: bound for title, (_, bound) in sorted(best.items()) if math.isfinite(bound)}
 
 
-def in_short(compared: Compared) -> list[str]:
+def told_bound(bound: float | None) -> str:
+    """A bound in a table, rounded upwards: `–` where none is known, `?` above all `BOUNDS`."""
+    if bound is None:
+        return "–"
+    return f"{math.ceil(1000 * bound) / 10:g} %" if bound <= BOUNDS[-1] else "?"
+
+
+def told_start(bound: float | None) -> str:
+    """A bound of a start in a table, rounded upwards, in ms."""
+    return "–" if bound is None else f"+{math.ceil(1000 * bound)} ms"
+
+
+def told_span(bounds: Sequence[Bound]) -> str:
+    """The smallest and the largest bound of several, and how many are open."""
+    closed = sorted(each.bound for each in bounds if each.bound <= BOUNDS[-1])
+    ends = [told_bound(closed[0]).removesuffix(" %"), told_bound(closed[-1])] if closed else []
+    ends = ends[1:] if ends and ends[1].removesuffix(" %") == ends[0] else ends
+    still_open = len(bounds) - len(closed)
+    return ", ".join(filter(None, (" to ".join(ends), f"{still_open} open" * bool(still_open))))
+
+
+def bound_table(told: Iterable[Bound], starts: Mapping[str, float]) -> Table:
+    """What each runtime costs each program at most: programs are rows, runtimes columns."""
+    cells = {(each.program, each.runtime): each.bound for each in told}
+    programs, runtimes = (
+        sorted(dict.fromkeys(names), key=str.lower) for names in zip(*cells, strict=True)
+    )
+    rows = [("a start", *(told_start(starts.get(name)) for name in runtimes))]
+    for program in programs:
+        rows.append((program, *(told_bound(cells.get((program, name))) for name in runtimes)))
+    return Table("bounds", rows, dict.fromkeys(runtimes, "r"))
+
+
+def in_short(*datasets: Compared) -> list[str]:
     """The bounds of each program, in a line each: `SysBench: Apptainer ≤ 1.0 %, Podman open`."""
     lines: dict[str, list[str]] = {}
-    for program, runtime, _, bound in at_most(compared):
+    for program, runtime, _, bound in at_most(*datasets):
         told = f"≤ {formatting.cost(1 + bound)}" if math.isfinite(bound) else "open"
         lines.setdefault(program, []).append(f"{runtime} {told}")
     return [

@@ -3,8 +3,8 @@
 A claim that was not tested is counted under its reason.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,13 @@ import pandas as pd
 
 from parity.analysis import tables
 from parity.claims import terms
-from parity.claims.published import Defect
 from parity.claims.register import FINDINGS
 from parity.claims.registration import AMENDED, UNREGISTERED
 from parity.claims.verdicts import VERDICTS
 from parity.core import wording
-from parity.plan.plan import Plan
 from parity.report import formatting
-from parity.report.tables import table
 from parity.report.tables.table import Table, to_latex
-from parity.report.templating import WIDTH, WORDS, render, sentence
+from parity.report.templating import WIDTH, WORDS, render
 from parity.report.view import rows_of
 
 # What says most stands first in the paper, what is good news first on the terminal.
@@ -36,7 +33,7 @@ TELLING = (
 HEAD = ("claim", "kind", "verdict", "estimate [95 %]", "margin", "n", "reason", "coverage")
 # Behind the verdict of a rule that was not fixed before its data, in tables and in words.
 MARKS = {AMENDED: "*", UNREGISTERED: "+"}
-NOT_FIXED = {AMENDED: "amended", UNREGISTERED: "never registered"}
+PARTS = 3  # of the table of all claims, beside each other
 # By the register; all others are somebody's own.
 WHOSE = {"claims": "Published claims", FINDINGS: "Findings of our own"}
 Studies = Mapping[str, Mapping[str, Any]]  # title, authors, venue and year of each, by its key
@@ -96,92 +93,31 @@ def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
     return render("claims.txt", **facts).rstrip("\n")
 
 
-def write_for_paper(
-    verdicts: pd.DataFrame, studies: Studies, checked: Sequence[Defect], folder: Path
-) -> None:
-    """Write claims.tex, discussion.tex, register.tex, and the tables claims-register and defects.
-
-    Without studies nothing is said; `checked` are statements that arithmetic can check.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    verdicts = verdicts[verdicts["study"].isin(list(studies))]
-    titles = {
+def titles_of(studies: Studies) -> dict[str, str]:
+    """How studies are called in tables: `Levy et al. 2021`."""
+    return {
         study: f"{facts['authors'].split(',')[0]} et al. {facts['year']}"
         for study, facts in studies.items()
     }
-    made = [register(verdicts), defects(checked, titles)]
-    table.write_all(made, folder)
-    shown = [*(["studies"] if studies else []), *(each.name for each in made if each.rows)]
-    wrong: dict[str, list[Defect]] = {}
-    for each in (each for each in checked if not each.holds):
-        wrong.setdefault(titles[each.study], []).append(each)
-    for one, form in product(made, (".tex", ".csv")):
-        # The paper names these files, even where they are empty.
-        (folder / f"{one.name}{form}").touch()
-    for name, text in (
-        ("claims.tex", sections(verdicts, studies) if studies else ""),
-        ("discussion.tex", render("discussion.tex", wrong=wrong)),
-        ("register.tex", render("register.tex", shown=shown)),
-    ):
-        (folder / name).write_text(text, encoding="utf-8")
 
 
-def follows(plans: Iterable[Plan], studies: Studies) -> bool:
-    """Whether any of these campaigns is after a study of the register, by its title."""
-    return any(facts["title"] in plan.reproduces for plan in plans for facts in studies.values())
+def matrix(judged: Mapping[str, pd.DataFrame]) -> str:
+    """LaTeX: every published claim with its verdict by each system, in three parts side by side."""
+    claims = list(next(iter(judged.values()))["claim"])
+    by_system = {name: dict(zip(rows["claim"], rows["verdict"], strict=True))
+                 for name, rows in judged.items()}  # fmt: skip
+    rows = -(-len(claims) // PARTS)
+    parts = [claims[begin : begin + rows] for begin in range(0, len(claims), rows)]
+    return render("matrix.tex", systems=by_system, lines=list(zip_longest(*parts)), parts=PARTS)
 
 
-def sections(verdicts: pd.DataFrame, studies: Studies) -> str:
-    """LaTeX: how the claims were registered, and one subsection for each study."""
-    datasets = {name for cell in verdicts["datasets"] for name in cell.split("; ") if name}
-    made = []
-    for study, facts in studies.items():
-        of_study = verdicts[verdicts["study"] == study]
-        if len(of_study):
-            tested = rows_of(of_study[of_study["verdict"] != terms.NOT_TESTED])
-            tested.sort(key=lambda row: TELLING.index(row.verdict))
-            absent = untested(of_study)
-            made.append({
-                "title": f"{facts['authors']}, {facts['venue']} {facts['year']}",
-                "verdicts": _counted(of_study["verdict"], TELLING),
-                "tested": [(row, here(row)) for row in tested],
-                "untested": to_latex(absent) if absent.rows else "",
-            })  # fmt: skip
-    return render(
-        "claims.tex", studies=made, not_fixed=NOT_FIXED, claims=len(verdicts),
-        verdicts=_counted(verdicts["verdict"], TELLING), registered=_facts(verdicts)["registered"],
-        datasets=sorted(name.rpartition("/")[2] for name in datasets),
-    )  # fmt: skip
-
-
-def here(row: Any) -> str:
-    """Estimate, interval, margin, blocks, A/A pair and coverage of a verdict, as far as it has."""
-    return sentence("here.txt", row=formatting.of_verdict(row), control=row.control)
-
-
-def untested(verdicts: pd.DataFrame) -> Table:
-    """The claims that were not tested, by reason, the commonest first."""
-    absent = verdicts[verdicts["verdict"] == terms.NOT_TESTED]
-    by_reason = absent.groupby("reason", sort=False)["claim"].agg(list)
-    ranked = sorted(by_reason.items(), key=lambda each: -len(each[1]))
-    return Table("untested", [(str(reason), ", ".join(of), str(len(of))) for reason, of in ranked])
-
-
-def register(verdicts: pd.DataFrame) -> Table:
-    """Every claim that was tested, with its verdict and reason."""
-    tested = rows_of(verdicts[verdicts["verdict"] != terms.NOT_TESTED])
-    state = {when: f" ({words})" for when, words in NOT_FIXED.items()}
-    made = [
-        (row.claim, row.kind, row.verdict + state.get(row.registration, ""), here(row), row.reason)
-        for row in tested
-    ]
-    return Table("claims-register", made)
-
-
-def defects(checked: Sequence[Defect], titles: Mapping[str, str]) -> Table:
-    """Each statement that arithmetic can check, with what comes out; studies by their titles."""
-    made = [
-        (titles[each.study], each.place, each.says, each.gives, "yes" if each.holds else "no")
-        for each in checked
-    ]
-    return Table("defects", made)
+def tested(verdicts: pd.DataFrame, dataset: str) -> Table:
+    """The claims that a dataset tested, what says most first."""
+    rows = rows_of(verdicts[(verdicts["verdict"] != terms.NOT_TESTED) & verdicts["study"].ne("")])
+    rows = [row for row in rows if row.dataset.rpartition("/")[2] == dataset]
+    rows.sort(key=lambda row: TELLING.index(row.verdict))
+    return Table("claims-tested", [
+        (row.statement, row.verdict + MARKS.get(row.registration, ""),
+         formatting.of_verdict(row).estimate, formatting.of_verdict(row).margin)
+        for row in rows
+    ])  # fmt: skip

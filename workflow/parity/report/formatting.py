@@ -42,6 +42,7 @@ class Row:
     reason: str
     note: str  # what is to be known of the binaries, and of runs that lie far above the others
     outcome: str  # how it ended, in words, with reason and note
+    bound: str = ""  # of a ratio: what a cost is bounded by
 
 
 def of(plan: Plan, row: Any, subject: str = "") -> Row:
@@ -56,7 +57,7 @@ def of(plan: Plan, row: Any, subject: str = "") -> Row:
     return Row(
         subject=subject or subject_of(plan, row), arm=arm_title(plan, row.arm),
         blocks=str(row.blocks), estimate=estimate(row), unit=unit_of(row),
-        margin=wording.margin(row.margin),
+        margin=wording.margin(row.margin), bound=bound(row),
         outcome=render("outcome.txt", bound=bound(row), same=is_same(row), lever=lever(row),
                        margin=wording.margin(row.margin), **facts),
         **facts,

@@ -1,9 +1,8 @@
-"""The paper of one dataset, the same bytes each time, and its appendix for reviewers.
+"""Papers: the one of all archives, by question, and that of one dataset; the same bytes each time.
 
 What each command takes was measured once, in a clone of its own (`tools/docs.py effort`).
 """
 
-import hashlib
 import os
 import re
 import shutil
@@ -13,20 +12,25 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from parity.analysis.dataset import ARCHIVE
-from parity.claims.verdicts import Expected
-from parity.core import wording
+import pandas as pd
+
+from parity.claims.published import Defect
 from parity.core.documents import Document
 from parity.core.errors import UserError
-from parity.plan.plan import PLAN, read_plan
-from parity.records import schema
-from parity.records.dataset import CHECKSUMS, PROVENANCE, archived, files_of, provenance
-from parity.records.timed import session_seconds
-from parity.report import answer, texts
+from parity.core.wording import number
+from parity.records.dataset import archived, provenance
+from parity.report import answer, formatting
+from parity.report.claims import Studies, matrix, tested, titles_of
+from parity.report.formatting import Row
+from parity.report.tables.measured import node_facts
 from parity.report.tables.table import Table, to_latex
 from parity.report.templating import latex, render
+from parity.report.view import rows_of
 
-DIGITS = 16  # of a digest, as in the table of images
+TOLD_OF_SYSTEMS = (
+    "Processor", "CPUs online", "Last-level cache", "Memory", "Under a hypervisor", "Kernel",
+    "Measured", "Campaigns", "Blocks",
+)  # fmt: skip
 
 
 class Step(Document, frozen=True):
@@ -47,42 +51,107 @@ class Effort(Document, frozen=True):
     version: int = 1
 
 
-def appendix(
-    dataset: Path, beside: Sequence[Path], judged: str, expected: Expected, effort: Effort
-) -> str:
-    """LaTeX: the artifact of a dataset and those beside it.
+def of_archives(
+    folders: Sequence[Path], judged: Sequence[pd.DataFrame], studies: Studies,
+    checked: Sequence[Defect], effort: Effort,
+) -> dict[str, str]:  # fmt: skip
+    """LaTeX: every number and table that the paper of all archives takes, by the name of its file.
 
-    `judged`: what the verdicts are of that are expected; empty where no claims are told of.
-    Raises UserError: a dataset is broken.
+    `judged`: the verdicts of one archive of each system; `checked`: the published statements that
+    arithmetic can check.
     """
-    folders = [dataset, *beside]
-    images = schema.read(schema.IMAGES, dataset / "records/images.parquet").to_pylist()
-    programs = [program for folder in folders for program in provenance(folder).programs]
-    commits = {each.commit + " (with changes)" * each.changed for each in programs if each.commit}
-    steps = [
-        (each.command, each.does, wording.number(each.seconds, 0), wording.size(each.bytes))
-        for each in effort.steps
-    ]
-    found, known = Counter(v for (name, _), v in expected.items() if name == judged), []
+    known, systems = archived(folders[0].parent), dict[str, list[Path]]()
     for folder in folders:
-        origin, sums = provenance(folder), folder / CHECKSUMS
-        digest = hashlib.sha256(sums.read_bytes()).hexdigest()[:DIGITS] if sums.exists() else "–"
-        held = [folder / name for name in files_of(folder) if name != PROVENANCE or sums.exists()]
-        size = wording.size(sum(path.stat().st_size for path in held))
-        minutes = wording.number(session_seconds(folder) / 60, 1)
-        known.append((folder.name, origin.ended[:10], str(origin.blocks), minutes, size, digest))
-    return render(
-        "artifact.tex", effort=effort, judged=judged, verdicts=dict(found.most_common()),
-        commits=sorted(commits),
-        config=f"archive={dataset.name}" if (dataset / CHECKSUMS).exists() else "data=live",
-        datasets=to_latex(Table("artifact-datasets", known)),
-        image_seconds=[each["seconds"] for each in images if each["seconds"] is not None],
-        image_sizes=[each["bytes"] for each in images if each["bytes"] is not None],
-        steps=to_latex(Table("artifact-effort", steps)),
-    )  # fmt: skip
+        systems.setdefault(known[folder.name][0], []).append(folder)
+    verdicts = {rows["judged"].iloc[0].rpartition("/")[2]: rows for rows in judged}
+    read = {folder.name: answer.read(folder) for folder in folders}
+    wrong = [each for each in checked if not each.holds]
+    told, starts = answer.at_most(*read.values()), answer.to_start(*read.values())
+    values = {
+        "archives": str(len(read)), "checked": str(len(checked)), "wrong": str(len(wrong)),
+        "effort-machine": effort.machine, "effort-day": effort.day,
+        **{f"effort/{step.command}": f"{step.seconds:.0f} s" for step in effort.steps},
+        **{f"bound/{one.program}/{one.runtime}": answer.told_bound(one.bound) for one in told},
+        **{f"start/{name}": answer.told_start(bound) for name, bound in starts.items()},
+        **_spans("every system", told),
+    }  # fmt: skip
+    for name, of in systems.items():
+        values |= _spans(name, answer.at_most(*(read[each.name] for each in of)))
+        values |= _laws(of) | _verdicts(name, verdicts[name])
+    titles = titles_of(studies)
+    refuted = [(titles[each.study], each.place, each.says, each.gives) for each in wrong]
+    return {
+        "numbers.tex": render("archives.tex", values=values, known=_known(read)),
+        "bounds.tex": to_latex(answer.bound_table(told, starts)),
+        "systems.tex": to_latex(_systems(systems)),
+        "claims.tex": matrix({name: verdicts[name] for name in systems}),
+        "defects.tex": to_latex(Table("defects", refuted)),
+    }
 
 
-DEFAULT = "default"
+def _known(read: Mapping[str, answer.Compared]) -> dict[str, Row]:
+    """Every planned comparison that was made, by dataset, case, metric and arm."""
+    return {
+        f"{name}/{row.case}/{row.metric}/{row.arm}": formatting.of(plan, row)
+        for name, (plan, compared) in read.items()
+        for row in rows_of(compared[compared["planned"] & (compared["blocks"] > 0)])
+    }
+
+
+def _spans(where: str, told: Sequence[answer.Bound]) -> dict[str, str]:
+    programs = dict.fromkeys(bound.program for bound in told)
+    return {
+        f"{where}/{program}": answer.told_span([each for each in told if each.program == program])
+        for program in programs
+    }
+
+
+def _verdicts(system: str, judged: pd.DataFrame) -> dict[str, str]:
+    """How many claims ended how; each in our words, its verdict, and the number behind it."""
+    values = {f"{system}/{name}": str(n) for name, n in Counter(judged["verdict"]).items()}
+    for row in rows_of(judged):
+        values[f"claim/{row.claim}"] = row.statement
+        values[f"claim/{row.claim}/{system}"] = row.verdict
+        values[f"claim/{row.claim}/{system}/estimate"] = formatting.of_verdict(row).estimate
+    return values
+
+
+def _laws(folders: Iterable[Path]) -> dict[str, str]:
+    """Detours under quotas: what is left of the period and what was observed, of drawn datasets."""
+    values = {}
+    for path in (folder / "analysis/quota_law.parquet" for folder in folders):
+        for row in rows_of(pd.read_parquet(path)) if path.exists() else ():
+            key = f"{path.parts[-3]}/{row.case}/{row.arm}"
+            values[f"{key}/predicted"] = f"{number(1000 * row.predicted)} ms"
+            values[f"{key}/observed"] = f"{number(1000 * row.observed)} ms"
+    return values
+
+
+def of_dataset(dataset: Path, verdicts: pd.DataFrame) -> dict[str, str]:
+    """LaTeX: the answer and bounds of a dataset, and the published claims that it tested."""
+    read, claims = answer.read(dataset), tested(verdicts, dataset.name)
+    told: dict[str, str] = {
+        "answer.tex": latex(answer.said([read])), "bounds.tex": latex(answer.bounds([read])),
+    }  # fmt: skip
+    return told | ({"claims.tex": to_latex(claims)} if claims.rows else {})
+
+
+def _systems(systems: Mapping[str, Sequence[Path]]) -> Table:
+    """What each system is, a column each."""
+    columns = []
+    for folders in systems.values():
+        nodes = pd.concat([pd.read_parquet(each / "records/nodes.parquet") for each in folders])
+        origins = [provenance(each) for each in folders]
+        days = sorted(day[:10] for of in origins for day in (of.began, of.ended))
+        columns.append({
+            **node_facts(nodes),
+            "Measured": " to ".join(dict.fromkeys((days[0], days[-1]))),
+            "Campaigns": str(len(folders)), "Blocks": str(sum(of.blocks for of in origins)),
+        })  # fmt: skip
+    rows = [(label, *(column[label] for column in columns)) for label in TOLD_OF_SYSTEMS]
+    return Table("systems", rows, dict.fromkeys(systems, "L{2.75cm}"))
+
+
 # That a test found nothing is no finding: these words never stand in a paper of ours.
 BANNED = re.compile(
     r"\b(?:no|not|without)[\s~]+(?:an?[\s~]+|any[\s~]+|differ[\s~]+)?(?:statistical(?:ly)?[\s~]+)?"
@@ -90,58 +159,18 @@ BANNED = re.compile(
     re.IGNORECASE,
 )
 # TeX reads its clock from here; the paper carries no date.
-REFERENCES = "references.bib"
 FIXED_CLOCK = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
 
 
-def of_study(files: Iterable[Path], study: str) -> Path:
-    """The file that says what is particular to a study; one without such a file has a default."""
-    by_study = {path.stem: path for path in files}
-    return by_study.get(study, by_study[DEFAULT])
-
-
-def together(
-    dataset: Path, beside: Sequence[Path], studies: Sequence[str], expected: Expected,
-    effort: Effort,
-) -> dict[str, str]:  # fmt: skip
-    """What is said of all datasets of a system together, by the name of its file.
-
-    `studies` are those that could be archived; of none that is not, nothing is said.
-    """
-    folders = [dataset, *beside]
-    plans = [read_plan(folder / PLAN) for folder in folders]
-    known, is_of_ours = {plan.study for plan in plans}, plans[0].reproduces != "none"
-    is_one = is_of_ours and known & {*studies}
-    absent = [name for name in studies if name not in known] if is_one else []
-    read = [answer.read(folder) for folder in folders]
-    judged = f"{dataset.parent.name}/{dataset.name}"
-    if dataset.parent.name == ARCHIVE:
-        judged = f"{ARCHIVE}/{archived(dataset.parent)[dataset.name][0]}"
-    return {
-        "others.tex": texts.together([folder.name for folder in beside], absent),
-        "answer.tex": latex(answer.said(read)),
-        "bounds.tex": latex(answer.bounds(read)),
-        "artifact.tex": appendix(dataset, beside, judged if is_of_ours else "", expected, effort),
-    }
-
-
-def pictures(folder: Path) -> list[Path]:
-    """The figures that were drawn of a dataset."""
-    return sorted(folder.glob("*.pdf"))
-
-
 def build(
-    main: Path, study: Path, parts: Iterable[Path], output: Path, texts: Mapping[str, str],
-    of_others: Mapping[str, Iterable[Path]] | None = None,
-) -> str:  # fmt: skip
-    """Typeset the paper with latexmk in a temporary directory; return TeX's log.
+    main: Path, texts: Mapping[str, str], parts: Mapping[str, Iterable[Path]], output: Path
+) -> str:
+    """Typeset a paper with latexmk in a temporary directory; return TeX's log.
 
     Args:
-        main: what all papers have in common; references.bib is beside it.
-        study: what is particular to the study.
-        parts: what the dataset gives to it: numbers.tex, tables and figures.
-        texts: what is said of all datasets together, by file name.
-        of_others: the parts of other datasets, which go into a folder of each one's name.
+        main: the paper; other LaTeX files and references.bib are beside it.
+        texts: what is told of the data, by file name.
+        parts: tables and figures of each dataset, which go into a folder of its name.
 
     Raises UserError: LaTeX is not installed, or it stops; with its first error.
     """
@@ -149,31 +178,31 @@ def build(
         action = "install texlive-latex-recommended, texlive-publishers, texlive-fonts-recommended"
         action += " and latexmk, or ask for `figures` instead of `paper`"
         raise UserError("LaTeX is not installed: latexmk is missing", action=action)
-    parts = list(parts)
-    folders = {name: list(given) for name, given in (of_others or {}).items()}
-    for path in (main, study, *parts, *(path for given in folders.values() for path in given)):
+    beside = [*main.parent.glob("*.tex"), *main.parent.glob("*.bib")]
+    given = {"": beside} | {name: list(paths) for name, paths in parts.items()}
+    for path in (path for paths in given.values() for path in paths):
         refuse_banned(path)
     with tempfile.TemporaryDirectory(prefix="parity-paper-") as name:
         folder = Path(name)
-        shutil.copy(study, folder / "study.tex")
+        for of, paths in given.items():
+            (folder / of).mkdir(exist_ok=True)
+            for path in paths:
+                shutil.copy(path, folder / of)
         for text_of, text in texts.items():
             (folder / text_of).write_text(text, encoding="utf-8")
-        for other, given in {"": [main, main.with_name(REFERENCES), *parts], **folders}.items():
-            (folder / other).mkdir(exist_ok=True)
-            for path in given:
-                shutil.copy(path, folder / other)
-        words = [
-            "latexmk", "-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error", "main.tex",
-        ]  # fmt: skip
+            refuse_banned(folder / text_of)
+        words = ["latexmk", "-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error"]
+        environment = os.environ | FIXED_CLOCK | {"max_print_line": "1000"}
         done = subprocess.run(
-            words, cwd=folder, env=os.environ | FIXED_CLOCK | {"max_print_line": "1000"},
-            capture_output=True, text=True, errors="replace", check=False,
+            [*words, main.name], cwd=folder, env=environment, capture_output=True,
+            text=True, errors="replace", check=False,
         )  # fmt: skip
         if done.returncode:
             lines = done.stdout.splitlines()
             first = next((i for i, line in enumerate(lines) if line.startswith("! ")), -5)
-            raise UserError("LaTeX stops: " + " ".join(lines[first:][:4]), where="paper/main.tex")
-        shutil.copy(folder / "main.pdf", output)
+            where = f"{main.parent.name}/{main.name}"
+            raise UserError("LaTeX stops: " + " ".join(lines[first:][:4]), where=where)
+        shutil.copy(folder / main.with_suffix(".pdf").name, output)
     return done.stdout
 
 

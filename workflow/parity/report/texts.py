@@ -1,4 +1,4 @@
-"""What is said of one dataset: summary, section of a paper, numbers of its own paper, captions."""
+"""What is said of one dataset: summary, numbers of its paper, captions."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import pandas as pd
 
 from parity.analysis import decision, outcomes
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Kappa
-from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, RANKS
+from parity.analysis.sensitivity import NO_ESTIMATE, RANKS
 from parity.benchmarks.description import WORK, FigureSpec
 from parity.core.wording import margin, number, period, span
 from parity.plan.system import kind_of
@@ -21,13 +21,12 @@ from parity.report.figures import compare
 from parity.report.figures.specs import FEW, LEDGER, OVERVIEW
 from parity.report.formatting import Row, arm_title
 from parity.report.tables import measured
-from parity.report.tables.results import OTHERS, answers, differs, methods
-from parity.report.tables.table import Table, to_latex
+from parity.report.tables.results import OTHERS, differs, methods
 from parity.report.templating import render, sentence
 from parity.report.view import STAGES, Origin, View, rows_of
 from parity.runtimes.engines import COPIES
 
-NAME = "section.tex"
+PICTURED = 3  # figures beside the overview that the paper of a dataset has room for
 MOST = 12  # comparisons that are listed below the answer
 ENOUGH = 10  # blocks from which an exact interval leaves some of them outside at each end
 HEAD = ("case", "metric", "arm", "n", "fresh", "archived", "fresh/archived", "within", "")
@@ -74,31 +73,10 @@ def _answer(view: View) -> str:
     return answer.said([(view.plan, view.analysis.comparisons)])
 
 
-def section(view: View) -> str:
-    """LaTeX: the dataset as a section of another one's paper, whose files are in a folder."""
-    table = answers(view)
-    return render(
-        "section.tex", name=view.dataset.name.rpartition("/")[2], answer=_answer(view),
-        answers=to_latex(table) if table.rows else "",
-        captions=[(spec, caption(view, spec)) for spec in view.drawn], **_facts(view),
-    )  # fmt: skip
-
-
-def numbers(view: View, tables: Sequence[Table]) -> str:
-    """LaTeX: every value and sentence that the dataset's paper takes from it, by key.
-
-    A key that does not exist stops LaTeX, so that a number can neither be typed nor go missing.
-    """
-    of_figures = {spec.name: caption(view, spec) for spec in view.drawn}
-    return render(
-        "numbers.tex", figures=[*of_figures], tables=[table.name for table in tables if table.rows],
-        captions={OVERVIEW: overview(view), LEDGER: ledger(view), **of_figures}, **_facts(view),
-    )  # fmt: skip
-
-
-def _facts(view: View) -> dict[str, Any]:
-    """What both say of the plan, of what became of it, and of what it hangs on."""
+def numbers(view: View) -> str:
+    """LaTeX: every value and sentence that the dataset's paper takes from it, by key."""
     plan, origin, audit = view.plan, view.origin, view.origin.noise_audit
+    of_figures = {spec.name: caption(view, spec) for spec in view.drawn[:PICTURED]}
     runs = view.analysis.ledger[[*STAGES]].sum()
     title = partial(formatting.benchmark_title, plan)
     absent = [each for each in plan.not_tested if each.arm not in plan.arms]
@@ -107,32 +85,27 @@ def _facts(view: View) -> dict[str, Any]:
     repetitions = min(view.blocks_of.values(), default=0)  # of the rarest case
     methods_of = [of for of in methods(view) if of[RANKS].outcome != NO_ESTIMATE]
     changed = [{m for m in OTHERS if differs(of[m], of[RANKS])} for of in methods_of]
-    return {
-        "plan": plan, "origin": origin, "repetitions": repetitions, "few": repetitions < ENOUGH,
-        "blocks_of": sorted(set(view.blocks_of.values())),
-        "node_counts": sorted({case.nodes for case in plan.cases}),
-        "arms": [arm_title(plan, arm) for arm in view.arms],
-        "reference": arm_title(plan, plan.reference),
-        "control": arm_title(plan, plan.double) or "none",
-        "positive": arm_title(plan, plan.positive_arm) if plan.positive_arm else "",
-        "margins": sorted({case.margin for case in plan.cases if case.margin is not None}),
-        "notes": " ".join(notes), "declared": list(dict.fromkeys(declared)),
-        "fixed": decision.FIXED, "began": origin.facts.began[:10],
-        "stands_for": stands_for(view), "kind": kind_of(origin.scale_labels),
-        "measured": period(origin.facts.began, origin.facts.ended),
-        "audit": audit, "audited": kind_of([audit.scale_label]) if audit else None,
-        "nodes": view.dataset.nodes["node"].nunique(),
-        "excluded": int(view.analysis.exclusions["applied"].sum()),
-        "runs": {stage: int(runs[stage]) for stage in STAGES},
+    return render(
+        "numbers.tex", figures=[*of_figures], plan=plan, origin=origin, few=repetitions < ENOUGH,
+        captions={OVERVIEW: overview(view), LEDGER: ledger(view), **of_figures},
+        blocks_of=sorted(set(view.blocks_of.values())),
+        node_counts=sorted({case.nodes for case in plan.cases}),
+        arms=[arm_title(plan, arm) for arm in view.arms],
+        reference=arm_title(plan, plan.reference), control=arm_title(plan, plan.double) or "none",
+        positive=arm_title(plan, plan.positive_arm) if plan.positive_arm else "",
+        margins=sorted({case.margin for case in plan.cases if case.margin is not None}),
+        notes=" ".join(notes), declared=list(dict.fromkeys(declared)),
+        fixed=decision.FIXED, began=origin.facts.began[:10],
+        stands_for=stands_for(view), kind=kind_of(origin.scale_labels),
+        measured=period(origin.facts.began, origin.facts.ended),
+        audit=audit, audited=kind_of([audit.scale_label]) if audit else None,
+        nodes=view.dataset.nodes["node"].nunique(),
+        excluded=int(view.analysis.exclusions["applied"].sum()),
+        runs={stage: int(runs[stage]) for stage in STAGES},
         # How many outcomes change under which method.
-        "compared": len(methods_of), "changed": sum(map(bool, changed)), "methods": METHODS,
-        "changed_by": {m: sum(m in by for by in changed) for m in OTHERS},
-    }  # fmt: skip
-
-
-def together(present: Sequence[str], absent: Sequence[str]) -> str:
-    """LaTeX: the sections of these datasets, and which studies have none."""
-    return render("others.tex", present=present, absent=absent)
+        compared=len(methods_of), changed=sum(map(bool, changed)),
+        changed_by={m: sum(m in by for by in changed) for m in OTHERS},
+    )  # fmt: skip
 
 
 def caption(view: View, spec: FigureSpec) -> str:

@@ -36,8 +36,7 @@ def write(
     made = all_tables(view, published_values)
     write_all(made, folder / "tables", view.origin.note)
     for name, text in (
-        ("numbers.tex", texts.numbers(view, made)),
-        (texts.NAME, texts.section(view)),
+        ("numbers.tex", texts.numbers(view)),
         ("summary.txt", texts.summary(view, times, lasted)),
         (NOT_DRAWN, "".join(f"{line}\n" for line in absent)),
     ):

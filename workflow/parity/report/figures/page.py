@@ -114,7 +114,7 @@ def foot_of(view: View, cases: Sequence[str], *lines: str) -> list[str]:
     """Small print: the lines given, the arms that are only declared, the kind of system."""
     declared = dict.fromkeys(arm for case in cases for arm in view.dataset.not_tested(case))
     titles = [formatting.arm_title(view.plan, a) for a in declared if a not in view.plan.arms]
-    absent = f"not tested: {', '.join(titles)} (appendix)" if titles else ""
+    absent = f"not tested: {', '.join(titles)}" if titles else ""
     last = "     ".join(filter(None, (absent, view.origin.note)))
     return [*lines, *textwrap.wrap(last, LETTERS)]
 

@@ -260,9 +260,13 @@ def cases(view: View) -> Table:
 
 def machine(view: View) -> Table:
     """The facts of the node that bear on timings; a fact that changed between blocks says so."""
-    nodes = view.dataset.nodes
-    before = nodes[nodes["phase"] == "before"]
-    rows = [("System", ", ".join(view.origin.systems) or "not recorded")]
+    systems = ", ".join(view.origin.systems) or "not recorded"
+    return Table("machine", [("System", systems), *node_facts(view.dataset.nodes).items()])
+
+
+def node_facts(nodes: pd.DataFrame) -> dict[str, str]:
+    """What nodes said of themselves before each block, by how it is called."""
+    before, told = nodes[nodes["phase"] == "before"], {}
     for fact, label in WORDS["dashboard"]["facts"].items():
         seen = set()
         for value in filter(None, before.loc[before["fact"] == fact, "value"]):
@@ -271,8 +275,8 @@ def machine(view: View) -> Table:
             of_bytes = size and wording.size(int(size[1]) * (1024 if size[2] == "kB" else 1))
             seen.add(of_bytes or re.sub(r",(?! )", ", ", value))
         shown = sorted(seen) or ["not recorded"]
-        rows.append((label, "varied: " * (len(shown) > 1) + ", ".join(shown[:4])))
-    return Table("machine", rows)
+        told[label] = "varied: " * (len(shown) > 1) + ", ".join(shown[:4])
+    return told
 
 
 def environment(view: View) -> Table:
