@@ -76,6 +76,13 @@ def test_the_answer_of_any_archive_is_printed_first_and_last(drawn) -> None:
     assert len(call.stderr.splitlines()) <= 3, call.stderr
 
 
+def test_who_asks_to_be_shown_what_was_not_measured_measures_nothing(new_clone) -> None:
+    clone = new_clone()
+    said = refused(clone, "figures", "--config", "data=live", within=OFFLINE)
+    assert "nothing was measured in this folder yet" in said and "results/live/" in said
+    assert not (clone / "results/live").exists() and not [*clone.glob(".snakemake/locks/*")]
+
+
 def test_figures_of_one_archive_draw_no_other_one_and_work_where_a_path_has_a_space(
     new_clone,
 ) -> None:

@@ -102,9 +102,10 @@ rule draw:
 
 
 def measured_here(wildcards):
-    """The plan of live data that are to be shown: who asks for figures does not ask to measure."""
+    """Nothing, once live data that are to be shown were planned: who asks for figures does not ask to measure."""
     if CHOSEN == LIVE and not os.path.exists(f"{LIVE}/plan.json"):
-        raise WorkflowError(
+        # An exception here is shown with a traceback.
+        sys.exit(
             "parity: nothing was measured in this folder yet\n"
             f"  where:   {LIVE}\n"
             "  to do:   snakemake all measures here; --config data=archive shows the archives"
