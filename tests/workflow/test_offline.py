@@ -112,12 +112,11 @@ def test_a_tampered_archive_or_one_that_is_not_there_is_refused_by_name(new_clon
 
 def test_a_paper_tells_of_all_archives_or_of_the_one_that_is_named() -> None:
     name = "epyc3-applications-2026-11-23"
-    every, one = (
-        re.findall(r"rule (build_paper\w*):\n +input: (.*)\n", succeeded(
-            ROOT, "-n", "--forcerun", "build_paper", "build_paper_of_dataset", "--", "paper", *words
-        ))
+    said = (
+        succeeded(ROOT, "-n", "-F", *words, "--", "paper")
         for words in ((), ("--config", f"archive={name}"))
-    )  # fmt: skip
+    )
+    every, one = (re.findall(r"rule (build_paper\w*):\n +input: (.*)\n", of) for of in said)
     ((rule, given),), ((alone, _),) = every, one
     assert (rule, alone) == ("build_paper", "build_paper_of_dataset")
     told = set(re.findall(r"/([^/ ]+)/analysis/conclusions\.parquet", given))
