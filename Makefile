@@ -1,6 +1,6 @@
 # The front door. `make all` measures on this machine and leaves paper/paper.pdf;
 # `make test` tests it, real runtimes included. Both install what is missing.
-.PHONY: help all measure figures test test-all test-fast lint bench fuzz progress docs faults validate setup environment cluster-up cluster-down cluster-test
+.PHONY: help all measure figures test test-all test-fast lint bench fuzz progress docs site faults validate setup environment cluster-up cluster-down cluster-test
 .DEFAULT_GOAL := help
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -59,6 +59,16 @@ progress: environment  ## How far the study is, while or after Snakemake runs; P
 
 docs: environment  ## The generated parts of the documentation
 	python tools/docs.py
+
+# Pages lie as in the repository, so that links between them are the same here and there.
+PAGES := README.md ARTIFACT.md CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE config/README.md docs
+site: environment  ## The documentation as a site that needs no network: results/site/index.html (its search: served)
+	@tools/environment site
+	@test -e results/claims/dashboard.html || snakemake dashboard
+	rm -rf .cache/pages && mkdir -p .cache/pages
+	cp -r --parents $(PAGES) .cache/pages
+	cp results/claims/dashboard.html .cache/pages/
+	NO_MKDOCS_2_WARNING=1 .cache/site/bin/mkdocs build
 
 faults: setup  ## The fault table of the documentation, as root; takes minutes
 	-python -m pytest tests/system/test_faults.py

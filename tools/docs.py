@@ -156,10 +156,13 @@ def documents() -> dict[Path, str]:
         for kind, of_kind in known["bounds"].items()
     }
     found, answers = _table(FOUND_HEAD, found_rows(known["systems"])), ROOT / "docs/answers.md"
+    archives, names = ROOT / "docs/archives.md", sorted(archived(ARCHIVE))
+    digests = _table(("archive", "SHA-256"), ((f"`{n}`", f"`{digest(n)}`") for n in names))
     return {
         readme: with_parts(
             readme.read_text(encoding="utf-8"), {"bounds": bound_tables(bounds, known["starts"])}
         ),
+        archives: with_parts(archives.read_text(encoding="utf-8"), {"digests": digests}),
         answers: with_parts(answers.read_text(encoding="utf-8"), {"found": found}),
         reference: with_parts(reference.read_text(encoding="utf-8"), parts),
         ROOT / "docs/data-dictionary.md": _dictionary(tables),

@@ -10,6 +10,7 @@ import pytest
 
 from parity.core.documents import read_document
 from parity.core.errors import UserError
+from parity.report.figures.specs import FIGURES
 from parity.report.paper import BANNED, Effort, refuse_banned
 
 ROOT = Path(__file__).parents[3]
@@ -53,6 +54,22 @@ def test_the_readme_is_short() -> None:
 def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), target
+
+
+def test_figure_by_figure_names_what_is_there() -> None:
+    text = (ROOT / "docs/reproduce.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
+    drawn = {name for row in rows for name in re.findall(r"`([^`]+)`", row[2])}
+    assert drawn and drawn <= {spec.name for spec in FIGURES}
+    archives = {path.name for path in (ROOT / "results/archive").iterdir()}
+    assert set(re.findall(r"`([a-z0-9-]+-\d{4}-\d\d-\d\d)`", text)) == archives
+
+
+def test_the_site_has_every_page() -> None:
+    """Its own build, `make site`, holds links and anchors; this needs none of its packages."""
+    pages = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M))
+    written = {path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
+    assert set(map(Path, pages)) == written | {Path("config/README.md")}
 
 
 # That a test found nothing is no finding: nowhere in the project is it written as one.
