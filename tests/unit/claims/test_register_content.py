@@ -75,7 +75,7 @@ def test_equivalence_within_the_margins_of_its_kind_of_measurement(claim: dict[s
     """Margins were chosen per kind of measurement; what differs is named here with its reason."""
     margins = {
         "sysbench": {1}, "sysbench-libaio": {1}, "likwid": {2}, "stream": {2}, "hpcc": {5},
-        "memory": {1}, "hpcg": {3}, "netpipe": {5}, "hpl-copies": {5}, "moosefs": {10},
+        "memory": {1}, "hpcg": {3}, "netpipe": {5}, "hpl-copies": {5}, "orangefs": {10},
         "selfish": {10},
     }  # fmt: skip
     other = {
@@ -128,7 +128,7 @@ def test_an_effect_that_counts_is_no_larger_than_the_published_one() -> None:
 
 
 def test_a_claim_says_which_levels_of_its_program_s_size_it_speaks_of() -> None:
-    sized = {"stream": {"threads", "elements"}, "hpcg": {"n"}, "moosefs": {"gigabytes"}}
+    sized = {"stream": {"threads", "elements"}, "hpcg": {"n"}, "orangefs": {"gigabytes"}}
     sized |= {name: {"threads", "prime"} for name in ("sysbench", "sysbench-libaio")}
     for claim in CLAIMS.values():
         for test in claim.get("tests", []):
