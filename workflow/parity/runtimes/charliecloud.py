@@ -1,13 +1,14 @@
-"""Charliecloud, from an unpacked directory and from a SquashFS file."""
+"""Charliecloud, from an unpacked directory, a SquashFS file, or a copy of the image in memory."""
 
+import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parity.core.commands import Availability, no_fuse
-from parity.runtimes.model import Arm, Launch, absent, probed
-from parity.runtimes.namespaces import no_user_namespaces
+from parity.runtimes.model import Arm, Image, Launch, absent, probed
+from parity.runtimes.namespaces import mounted, no_user_namespaces
 
 
 def _mounts_no_squashfs() -> Availability | None:
@@ -45,7 +46,31 @@ class Charliecloud(Arm):
         return ["ch-run", *mount, *bind, launch.location, "--", *inner]
 
 
+@dataclass(frozen=True)
+class InMemory(Charliecloud):
+    """`ch-run` on a copy of the image in a tmpfs of the run's own.
+
+    So Torrez et al. (CANOPIE-HPC 2019) had it, but that theirs was copied once before each job.
+    """
+
+    variant = True
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        rights = ["--map-root-user"] if os.getuid() else []
+        copied = launch.state / "mount"
+        words = mounted("memory", launch.location, copied)
+        image = Image(self.image_format, str(copied), "")
+        return [
+            "unshare",
+            *rights,
+            "--mount",
+            *words,
+            *super().command(replace(launch, image=image), inner),
+        ]
+
+
 ARMS = (
     Charliecloud("charliecloud-dir", "Charliecloud (directory)", "directory"),
     Charliecloud("charliecloud-sqfs", "Charliecloud (SquashFS)", "squashfs", "fuse"),
+    InMemory("charliecloud-tmpfs", "Charliecloud (in memory)", "directory", "tmpfs"),
 )

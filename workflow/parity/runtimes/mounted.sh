@@ -4,6 +4,10 @@ server=
 case $way in
   directory) mount --bind "$image" "$root" ;;
   squashfs) mount -t squashfs -o loop,ro "$image" "$root" ;;
+  memory)
+    mount -t tmpfs tmpfs "$root"
+    cp -a "$image/." "$root"
+    ;;
   overlay) mount -t overlay -o "ro,lowerdir=$image:$root" overlay "$root" ;;
   *)
     # What one that serves says of options that it does not know is none of the words' output.

@@ -95,8 +95,8 @@ def _no_mounts(apart: Sequence[str] = ("unshare", "--mount")) -> Availability | 
 def mounted(way: str, image: str, point: Path) -> list[str]:
     """The words in front of a program's that mount an image in their mount namespace.
 
-    `way`: `directory`, `squashfs`, `overlay`, or the program that serves the files:
-    `fuse-overlayfs`, `squashfuse`, `squashfuse_ll`.
+    `way`: `directory`, `squashfs`, `overlay`, `memory` (a copy in memory), or the program that
+    serves the files: `fuse-overlayfs`, `squashfuse`, `squashfuse_ll`.
     """
     point.mkdir(exist_ok=True)
     return ["/bin/sh", "-euc", MOUNTED, "mounted", way, image, str(point)]
