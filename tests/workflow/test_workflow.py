@@ -159,7 +159,7 @@ def test_figures_of_the_archive_measure_and_build_nothing(clone: Path) -> None:
 
 
 BAD_CALLS = {
-    "unknown scale": (["scale=huge"], ["no scale 'huge'", "smoke, quick, hour, machine, cluster"]),
+    "unknown scale": (["scale=huge"], ["no scale 'huge'", "smoke, quick, hour, campaign, machine, cluster"]),
     "unknown key": (["sclae=smoke"], ["unknown key: sclae", "data, fresh, minutes, scale"]),
     "missing study": (["study=config/studies/torez.yaml"], ["no such file", "torrez2019.yaml"]),
     "missing system": (["system=config/systems/x.yaml"], ["no such file", "machine.yaml"]),
@@ -206,17 +206,6 @@ def test_without_slurm_one_line_says_what_is_missing(clone: Path, tmp_path: Path
 def test_each_scale_of_the_cluster_has_its_jobs(clone: Path, scale: str, blocks: int) -> None:
     words = ("--profile", "slurm", "all", "--config", f"scale={scale}")
     assert _jobs(clone, *words)["run_batch"] == blocks
-
-
-@pytest.mark.parametrize(
-    ("archive", "beside"),
-    [("epyc3-applications-2026-11-23", False), ("epyc3-yildirim2021-2026-11-23", True)],
-)
-def test_a_study_that_reproduces_none_tells_of_no_other_s_claims(clone, archive, beside) -> None:
-    said = called(clone, "-n", f"results/archive/{archive}/claims/claims.tex").stdout
-    (told,) = re.findall(r"rule tell:\n +input: (.*)", said)
-    plans = [path for path in told.split(", ") if path.endswith("plan.json")]
-    assert f"results/archive/{archive}/plan.json" in plans and (len(plans) > 1) is beside
 
 
 def test_lint_finds_nothing(clone: Path) -> None:

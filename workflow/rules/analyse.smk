@@ -101,18 +101,6 @@ rule draw:
         " --values {input.published[0]:q} 2> {log:q}"
 
 
-def measured_here(wildcards):
-    """Nothing, once live data that are to be shown were planned: who asks for figures does not ask to measure."""
-    if CHOSEN == LIVE and not os.path.exists(f"{LIVE}/plan.json"):
-        # An exception here is shown with a traceback.
-        sys.exit(
-            "parity: nothing was measured in this folder yet\n"
-            f"  where:   {LIVE}\n"
-            "  to do:   snakemake all measures here; --config data=archive shows the archives"
-        )
-    return []
-
-
 rule figures:
     """Draw all archived datasets (one that is named by `--config archive=`; the live one, if `data` says so), and print the plan, the ledger and the A/A ratios of the configured one."""
     input:

@@ -77,6 +77,18 @@ def measured_before(wildcards):
     return sorted(f"{path} {path.stat().st_mtime_ns}" for path in there)
 
 
+def measured_here(wildcards):
+    """Nothing, once live data that are to be shown were planned: who asks for figures does not ask to measure."""
+    if CHOSEN == LIVE and not os.path.exists(f"{LIVE}/plan.json"):
+        # An exception here is shown with a traceback.
+        sys.exit(
+            "parity: nothing was measured in this folder yet\n"
+            f"  where:   {LIVE}\n"
+            "  to do:   snakemake all measures here; --config data=archive shows the archives"
+        )
+    return []
+
+
 def noise_audit(wildcards):
     """The noise audit of a dataset's system, if there is one; nothing waits for it."""
     path = Path(f"results/{wildcards.source}/{wildcards.dataset}") / NOISE_AUDIT

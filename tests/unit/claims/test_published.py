@@ -10,7 +10,6 @@ import pytest
 from parity.claims.published import FIGURES, TABLE_1, defects, load_published, published_tables
 from parity.core.errors import UserError
 from parity.core.wording import listed
-from parity.report import claims as told
 
 PUBLISHED = Path(__file__).parents[3] / "config" / "published"
 STATEMENTS = PUBLISHED / "statements.csv"
@@ -174,10 +173,3 @@ def test_every_statement_says_what_arithmetic_gives_yes_or_no(tmp_path: Path) ->
     path.write_text(STATEMENTS.read_text().replace(",no,", ",maybe,", 1))
     with pytest.raises(UserError, match="neither yes nor no"):
         defects(path)
-
-
-def test_the_table_of_the_paper() -> None:
-    found = defects(STATEMENTS)
-    table = told.defects(found, dict.fromkeys((d.study for d in found), "they"))
-    stated = ("they", "IV-C", "1,024 nodes are 36,864 nodes", "36,864 cores", "no")
-    assert (len(table.rows), table.rows[1]) == (17, stated)
