@@ -8,7 +8,6 @@ import os
 import platform
 import signal
 import subprocess
-import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -84,7 +83,9 @@ def run(arm, launch, script, *arguments):
 
 def test_the_host_s_name_is_found_without_a_name_server(arm, launch):
     # mpirun looks it up; a name server that does not answer cost five seconds a run.
-    script = 'begin=$(date +%s); getent hosts "$(uname -n)"; exec test $(($(date +%s) - begin)) -le 4'
+    script = (
+        'begin=$(date +%s); getent hosts "$(uname -n)"; exec test $(($(date +%s) - begin)) -le 4'
+    )
     done, _ = run(arm, launch, script)
     native = subprocess.run(["getent", "hosts", platform.node()], capture_output=True, text=True)
     assert done.stdout == native.stdout

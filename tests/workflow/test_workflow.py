@@ -159,7 +159,10 @@ def test_figures_of_the_archive_measure_and_build_nothing(clone: Path) -> None:
 
 
 BAD_CALLS = {
-    "unknown scale": (["scale=huge"], ["no scale 'huge'", "smoke, quick, hour, campaign, machine, cluster"]),
+    "unknown scale": (
+        ["scale=huge"],
+        ["no scale 'huge'", "smoke, quick, hour, campaign, machine, cluster"],
+    ),
     "unknown key": (["sclae=smoke"], ["unknown key: sclae", "data, fresh, minutes, scale"]),
     "missing study": (["study=config/studies/torez.yaml"], ["no such file", "torrez2019.yaml"]),
     "missing system": (["system=config/systems/x.yaml"], ["no such file", "machine.yaml"]),

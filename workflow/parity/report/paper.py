@@ -81,7 +81,9 @@ def of_archives(
     titles = titles_of(studies)
     refuted = [(titles[each.study], each.place, each.says, each.gives) for each in wrong]
     return {
-        "numbers.tex": render("archives.tex", values=values, known=_known(read), systems=[*systems]),
+        "numbers.tex": render(
+            "archives.tex", values=values, known=_known(read), systems=[*systems]
+        ),
         "bounds.tex": to_latex(answer.bound_table(told, starts)),
         "systems.tex": to_latex(_systems(systems)),
         "claims.tex": matrix({name: verdicts[name] for name in systems}),
