@@ -113,7 +113,8 @@ def test_the_archives_give_the_expected_verdicts(judged, system: str) -> None:
 
 def test_without_an_archive_s_name_every_system_is_asked(clone) -> None:
     planned = succeeded(clone, "-n", "claims_expected", within=OFFLINE)
-    assert re.search(rf"^judge +{len(SYSTEMS)}$", planned, re.M)
+    (asked,) = re.findall(r"rule claims_expected:\n +input: (.*)", planned)
+    assert asked.count("claims/verdicts.parquet") == len(SYSTEMS)
 
 
 def test_another_verdict_fails_and_is_named(clone) -> None:
