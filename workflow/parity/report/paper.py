@@ -151,7 +151,8 @@ def _systems(systems: Mapping[str, Sequence[Path]]) -> Table:
             "Campaigns": str(len(folders)), "Blocks": str(sum(of.blocks for of in origins)),
         })  # fmt: skip
     rows = [(label, *(column[label] for column in columns)) for label in TOLD_OF_SYSTEMS]
-    return Table("systems", rows, dict.fromkeys(systems, "L{2.75cm}"))
+    width = f"L{{{13.75 / len(systems):.2f}cm}}"
+    return Table("systems", rows, dict.fromkeys(systems, width))
 
 
 # That a test found nothing is no finding: these words never stand in a paper of ours.
