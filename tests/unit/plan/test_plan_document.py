@@ -69,3 +69,12 @@ def test_every_archived_plan_is_read_and_keeps_its_digest(archive: str) -> None:
     assert json.loads(canonical(plan)) == old | {"provider": "system"} | content | now
     # What is registered is the file as it is, not what is made of it.
     assert plan_digest(path) == hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("looks", [[], [1]])
+def test_minutes_are_registered_where_no_look_says_when_to_stop(looks, tmp_path: Path) -> None:
+    digests = set()
+    for minutes in (None, 9.0, 60.0):
+        (tmp_path / PLAN).write_text(json.dumps(CONTENT | {"looks": looks, "minutes": minutes}))
+        digests.add(plan_digest(tmp_path / PLAN))
+    assert len(digests) == (1 if looks else 3)

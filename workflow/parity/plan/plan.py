@@ -4,6 +4,7 @@ The archived plans of three older shapes all say version 1: upgrades add what a 
 keep what it has.
 """
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -26,6 +27,8 @@ from parity.runtimes.model import PACKED
 
 PLAN = "plan.json"
 PLAN_VERSION = 8
+# From this version on the minutes of a plan with looks are no part of what is registered.
+_MINUTES_FREE = 8
 N = TypeVar("N", "Block", "Case")
 # How the runs of a block are made: one at a time; in pairs of an arm and the reference, at once on
 # one CPU; or in such pairs, one after the other where there can be no two control groups.
@@ -291,9 +294,14 @@ def read_plan(path: Path) -> Plan:
 def plan_digest(path: Path) -> str:
     """SHA-256 of a plan as its file has it, never of an upgraded one: what is registered.
 
-    In an archive it has no path of the machine any more, so it is told without.
+    In an archive it has no path of the machine any more, so it is told without. Where a plan has
+    looks, conclusions hold whenever it stops, and the minutes are left out: more of them go on.
     """
-    return documents.digest_of_json(Private().left_out(documents.read_text(path)))
+    text = Private().left_out(documents.read_text(path))
+    content = json.loads(text)
+    if content.get("version", 1) >= _MINUTES_FREE and content["looks"]:
+        text = json.dumps(content | {"minutes": None})
+    return documents.digest_of_json(text)
 
 
 def _with(**absent: Any) -> Callable[[Content], Content]:
