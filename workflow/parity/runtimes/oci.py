@@ -4,9 +4,11 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from parity.core.commands import Availability, answer_of
+from parity.runtimes.limits import NO_LIMIT, CpuLimit
 from parity.runtimes.model import HOSTS, Arm, Launch, no_root, probed
 
 
@@ -27,8 +29,15 @@ class Lxc(Arm):
         file.write_text("".join(f"{line}\n" for line in lines))
         return [
             *("lxc-execute", f"--name={launch.name}", f"--lxcpath={launch.state}"),
-            *(f"--rcfile={file}", f"--define=lxc.uts.name={launch.host}", "--", *inner),
+            *(f"--rcfile={file}", f"--define=lxc.uts.name={launch.host}"),
+            *(*launch.limits, "--", *inner),
         ]
+
+    def limit_words(self, limit: CpuLimit) -> list[str] | None:
+        # Where its group is made, and none of what a group limits.
+        if not limit.group or replace(limit, group="") != NO_LIMIT:
+            return None
+        return [f"--define=lxc.cgroup.dir={limit.group}"]
 
     def cleanup(self, *launches: Launch) -> None:
         for launch in launches:
