@@ -18,6 +18,8 @@ from markupsafe import Markup
 from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.descriptive import NOT_RUN
+from parity.benchmarks import benchmarks
+from parity.benchmarks.description import LAST
 from parity.claims.terms import NOT_TESTED
 from parity.claims.verdicts import Judgement
 from parity.core import wording
@@ -54,7 +56,7 @@ class Archive(Document, frozen=True):
     """What the page holds of one dataset.
 
     Attributes:
-        cases: title, benchmark, its title and the levels (may be empty) of each case.
+        cases: title, benchmark, its title, its place among others, and the levels (may be empty).
         quantities: by `<benchmark>/<metric>`: label, unit, the factor that turns a value in the
             `recorded` unit into one in it, and which is better: lower, higher or neither.
         natives: by `<case>/<metric>`, the reference and what else stands for it: what is compared
@@ -70,7 +72,7 @@ class Archive(Document, frozen=True):
     reference: str  # the arm that all others are compared with
     note: str  # what its kind of system means for what is said of it
     arms: dict[str, str]
-    cases: dict[str, dict[str, str]]
+    cases: dict[str, dict[str, Any]]
     quantities: dict[str, dict[str, Any]]
     natives: dict[str, tuple[str, ...]]
     comparisons: list[dict[str, Any]]
@@ -141,10 +143,14 @@ def _archive(view: View, texts: Texts) -> Archive:
         quantities[f"{benchmark}/{metric}"] = shown | {"recorded": unit, "better": better}
     cases, blocks = {}, []
     for case in plan.run_cases:
-        benchmark_title = formatting.benchmark_title(plan, case.benchmark)
+        benchmark_title = formatting.program_title(plan, case.name)
         own = {"title": formatting.case_title(plan, case.name), "benchmark": case.benchmark}
         levels = formatting.case_levels(plan, case.name)
-        cases[case.name] = own | {"benchmark_title": benchmark_title, "levels": levels}
+        own |= {"benchmark_title": benchmark_title, "levels": levels}
+        # Programs of a study's own are what people run.
+        orders = [figure.order for figure in case.definition.figures]
+        order = min(orders, default=LAST) if case.benchmark in benchmarks() else 0
+        cases[case.name] = own | {"order": order}
     for block in plan.blocks:
         nodes = sorted(nodes_of.get(block.name, []))
         blocks.append({"block": block.name, "number": block.number, "nodes": nodes})
@@ -175,8 +181,9 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
 
     A row has the columns of `evidence` in parity.claims.verdicts that are not of claims, and:
     `runtime`, its column in the matrix, which is the arm's own for another native; `planned`;
-    `is_control`; `is_counted`, whether it enters the count of costs; `bound`, of the cost, in
-    words; `same`, whether the two sides are within the margin.
+    `is_control`; `is_plain`, whether it is a runtime as a site offers it; `is_counted`, whether it
+    enters the count of costs; `bound`, of the cost, in words; `same`, whether the two sides are
+    within the margin.
     """
     runtimes, rows = view.plan.arm_runtimes, rows_of(view.analysis.comparisons)
     native, compared = runtimes[view.plan.reference], (view.plan, view.analysis.comparisons)
@@ -191,6 +198,7 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
             "unit": "ratio" if row.kind == "ratio" else row.unit,
             "p_value": _plain(row.p_equivalence), "is_control": row.control,
             "is_counted": (row.case, row.metric, row.arm) in costs,
+            "is_plain": answer.Asked(view.plan, row).is_plain,
         }  # fmt: skip
         made.append({n: _plain(getattr(row, n)) for n in _SAME} | added | _control(view, row))
     return made

@@ -68,8 +68,12 @@ function cellOf(row) {
 }
 
 const evidence = content.evidence.map(cellOf);
+// A runtime's column holds it as a site offers it; its variants, limits and networks are another's.
+const VARIANT = "-variants";
+const offered = new Set(content.archives.flatMap((archive) => archive.comparisons.filter((row) => row.is_plain).map((row) => row.runtime)));
+const columnOf = (row) => row.runtime + (offered.has(row.runtime) && !row.is_plain ? VARIANT : "");
 const comparisons = content.archives.flatMap((archive) =>
-  archive.comparisons.map((row) => cellOf({ ...row, dataset: archive.name })));
+  archive.comparisons.map((row) => cellOf({ ...row, runtime: columnOf(row), dataset: archive.name })));
 // A claim is judged on each system by itself: on the one that leads, then on others that test it.
 const verdictsOf = grouped(verdicts, (verdict) => verdict.claim);
 const isTested = ({ verdict }) => verdict !== "not-tested";

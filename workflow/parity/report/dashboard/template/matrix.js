@@ -18,7 +18,8 @@ function runtimeTitle(runtime) {
   const titles = new Set(cells.map((cell) => armTitle(cell)));
   const stems = new Set([...titles].map((title) => title.replace(/(,| \().*/, "")));
   const [title] = [titles, stems].map((names) => (names.size === 1 ? [...names][0] : "")).filter(Boolean);
-  return (title ?? capital(runtime)) + (cells[0].is_control ? " (A/A)" : "");
+  const kind = cells[0].is_control ? " (A/A)" : runtime.endsWith(VARIANT) ? ", variants" : "";
+  return (title ?? capital(runtime.replace(VARIANT, ""))) + kind;
 }
 
 // What comparisons say, in the order of the footer: `2 at most, 1 cannot tell`.
@@ -52,12 +53,13 @@ function answer(cells, hasArms, hasSystems) {
     doubt ? element("strong", { class: "doubt" }, `⚠ ${doubt}`) : null);
 }
 
-// How all cases of a benchmark ended in one runtime, and what costs most among those with a ratio.
+// How all cases of a benchmark ended in one runtime, and the ratio that is known best.
 function answers(cells, hasSystems) {
   const found = [...grouped(cells, (cell) => cell.verdict)].sort(([a], [b]) => Object.keys(outcomes).indexOf(a) - Object.keys(outcomes).indexOf(b));
-  const [most] = cells.filter((cell) => isRatio(cell.unit) && cell.estimate != null).sort((a, b) => b.estimate - a.estimate);
+  const ratios = cells.filter((cell) => isRatio(cell.unit) && cell.estimate != null);
+  const [most] = byWeight(ratios.some((cell) => cell.is_counted) ? ratios.filter((cell) => cell.is_counted) : ratios);
   const weightiest = found.reduce((best, each) => (each[1].length > best[1].length ? each : best))[0];
-  const facts = most && [sameText(cells), cells.length > 1 ? "largest" : "", `n ${most.blocks}`, most.margin == null ? "" : marginText(most), hasSystems ? systemOf(most).replace(/ \(.*/, "") : ""];
+  const facts = most && [sameText(cells), cells.length > 1 ? "best known" : "", `n ${most.blocks}`, most.margin == null ? "" : marginText(most), hasSystems ? systemOf(most).replace(/ \(.*/, "") : ""];
   const doubt = [...new Set(cells.map(doubts).filter(Boolean))].join("; ");
   return element("td", { class: `answer verdict-${weightiest}` },
     element("a", { href: addressOfBenchmark(cells[0]) },
@@ -83,11 +85,14 @@ function alarm() {
 
 const rowKey = (cell) => `${cell.case}\n${cell.metric}`;
 const benchmarkOf = (cell) => archiveOf(cell).cases[cell.case].benchmark_title;
+// Programs that people run first, then as figures are ordered.
+const byOrder = ([a], [b]) => archiveOf(a).cases[a.case].order - archiveOf(b).cases[b.case].order || benchmarkOf(a).localeCompare(benchmarkOf(b));
 
 // The A/A pair first, then the runtimes that were measured most widely.
 function runtimesByWidth(columns) {
   const count = (runtime, key) => new Set(columns.get(runtime).map(key)).size;
-  const rank = (runtime) => (columns.get(runtime)[0].is_control ? Infinity : 1e6 * count(runtime, benchmarkOf) + count(runtime, rowKey));
+  const rank = (runtime) => (columns.get(runtime)[0].is_control ? Infinity
+    : 1e6 * count(runtime, benchmarkOf) + count(runtime, rowKey) - (runtime.endsWith(VARIANT) ? 1e9 : 0));
   return [...columns.keys()].sort((a, b) => (rank(a) === rank(b) ? a.localeCompare(b) : rank(b) - rank(a)));
 }
 
@@ -104,7 +109,7 @@ function matrixTable(measured) {
   const [own, others] = runtimes.length > MOST_COLUMNS + 1 ? [runtimes.slice(0, MOST_COLUMNS), runtimes.slice(MOST_COLUMNS)] : [runtimes, []];
   const hasSystems = new Set(measured.map(systemOf)).size > 1;
   const isOfCases = new Set(measured.map(rowKey)).size <= MOST_LINES;
-  const lines = [...grouped(measured, isOfCases ? rowKey : benchmarkOf).values()].sort(([a], [b]) => benchmarkOf(a).localeCompare(benchmarkOf(b)));
+  const lines = [...grouped(measured, isOfCases ? rowKey : benchmarkOf).values()].sort(byOrder);
   const said = (cells, runtime) => {
     if (!cells) return noAnswer();
     return isOfCases ? answer(cells, hasArms(runtime), hasSystems) : answers(cells, hasSystems);
@@ -116,13 +121,16 @@ function matrixTable(measured) {
   }), "matrix");
 }
 
+// Whether a cost above what is chosen is not ruled out.
+const mayCostMore = ({ unit, high90 }) => !chosen.above || (isRatio(unit) && (high90 ?? Infinity) > 1 + Number(chosen.above));
+
 const plannedHere = () => comparisons.filter((cell) => cell.planned && (!chosen.system || systemOf(cell) === chosen.system));
 
 // Those that say what is searched, and the A/A pairs of what they were measured with.
 function foundComparisons() {
   const here = plannedHere();
   const beside = (cell) => `${cell.dataset}\n${rowKey(cell)}`;
-  const found = new Set(here.filter((cell) => isFound(saidOf(cell))));
+  const found = new Set(here.filter((cell) => isFound(saidOf(cell)) && mayCostMore(cell)));
   const rows = new Set([...found].map(beside));
   return here.filter((cell) => found.has(cell) || (cell.is_control && rows.has(beside(cell))));
 }

@@ -1,6 +1,8 @@
 // What is searched and chosen on the first page; it stands in the address.
 
-const CHOICES = ["q", "system", "study", "kind", "verdict"];
+const CHOICES = ["q", "system", "above", "study", "kind", "verdict"];
+// What people call it as well.
+const ALSO = { apptainer: "singularity" };
 let chosen = {};
 let startAddress = "#/";
 
@@ -9,12 +11,15 @@ function readChoices(query) {
   startAddress = location.hash || "#/";
 }
 
-// Every word must be found, in any place.
-const isFound = (said) => chosen.q.toLowerCase().split(/\s+/).every((word) => said.toLowerCase().includes(word));
+// Every word must be found, in any place; a comma stands between what is looked for beside each other.
+const isFound = (said) => {
+  const wanted = chosen.q.toLowerCase().split(",").filter((words) => words.trim());
+  return !wanted.length || wanted.some((words) => words.split(/\s+/).every((word) => said.toLowerCase().includes(word)));
+};
 
 // By what a comparison or a cell of a claim is found.
 const saidOf = (cell) => [
-  cell.arm, armTitle(cell), cell.runtime, cell.case, caseTitle(cell), cell.metric, quantityOf(cell).label,
+  cell.arm, armTitle(cell), cell.runtime, ALSO[cell.runtime?.replace(VARIANT, "")] ?? "", cell.case, caseTitle(cell), cell.metric, quantityOf(cell).label,
 ].join(" ");
 
 const field = (label, key, control) =>

@@ -1,3 +1,16 @@
+// What is shown, a line for each comparison, as a file.
+const SAVED = ["dataset", "case", "metric", "arm", "against", "unit", "blocks", "estimate", "low95", "high95", "low90", "high90", "margin", "verdict", "same", "reason"];
+
+function save(kind) {
+  const rows = foundComparisons().map((cell) => Object.fromEntries(SAVED.map((name) => [name, cell[name] ?? null])));
+  const inCsv = (value) => (/[",\n]/.test(value ?? "") ? `"${value.replaceAll('"', '""')}"` : `${value ?? ""}`);
+  const text = kind === "JSON" ? JSON.stringify(rows, null, 1)
+    : [SAVED.join(","), ...rows.map((row) => SAVED.map((name) => inCsv(row[name])).join(","))].join("\n");
+  const href = URL.createObjectURL(new Blob([text, "\n"], { type: kind === "JSON" ? "application/json" : "text/csv" }));
+  element("a", { href, download: `comparisons.${kind.toLowerCase()}` }).click();
+  URL.revokeObjectURL(href);
+}
+
 // The first page: what containers cost here and where that comes from, then the claims.
 
 function archivesTable() {
@@ -10,7 +23,7 @@ function archivesTable() {
 function startView(query) {
   readChoices(query);
   const search = element("input", {
-    type: "search", id: "q", name: "q", value: chosen.q, placeholder: "hpcg apptainer",
+    type: "search", id: "q", name: "q", value: chosen.q, placeholder: "hpcg apptainer, hpcg podman",
     oninput: (event) => choose("q", event.target.value),
   });
   const systems = [...new Set([...archives.values()].map((archive) => archive.systems.join(", ")))];
@@ -22,13 +35,15 @@ function startView(query) {
       element("div", { id: "alarm" }),
       form(field("Search runtimes, benchmarks, cases and claims", "q", search),
         choice("system", "System", systems.map((system) => [system, system])),
-        element("button", { type: "button", onclick: clear }, "Clear")),
+        choice("above", "Not ruled out: more than", ["0.01", "0.02", "0.05", "0.1"].map((value) => [value, percent(Number(value))])),
+        element("button", { type: "button", onclick: clear }, "Clear"),
+        ...["CSV", "JSON"].map((kind) => element("button", { type: "button", onclick: () => save(kind) }, kind))),
       element("h2", {}, "Each runtime against its reference"),
       element("p", { class: "found found-comparisons", role: "status" }),
       element("div", { id: "matrix" }),
       element("p", { class: "small" }, "Cost ratio to the reference, such as native, with its 95 % interval: above 1 costs more. n: blocks; ±: the margin. "
-        + "A benchmark's cell counts how its cases ended and shows the largest ratio; a search goes down to cases. Where archives or "
-        + "variants share a case, it shows the comparison with most blocks, then the narrowest interval; “also” says how the others "
+        + "A benchmark's cell counts how its cases ended and shows the ratio that is known best; a search goes down to cases. Where archives or "
+        + "formats of an image share a case, it shows the comparison with most blocks, then the narrowest interval; “also” says how the others "
         + "ended. A cell leads to all that it stands for. A/A: the reference measured twice."),
       element("details", {},
         element("summary", {}, `From ${counted(archives.size, "archive")} of ${counted(systems.length, "system")}`), archivesTable()),
