@@ -1,7 +1,7 @@
 """Checks every promise of the analysis against planted truth (`make validate`).
 
-A run at full effort leaves docs/validation.json and docs/validation.md, and its exit status is 1
-if a promise does not hold. With less than the full effort it is 1 if a promise is broken. A
+A run at full effort leaves docs/validation.json, .csv and .md, and its exit status is 1 if a
+promise does not hold. With less than the full effort it is 1 if a promise is broken. A
 scenario's numbers hang on its name and the seed alone, so one may be renewed by itself.
 """
 
@@ -10,13 +10,13 @@ import os
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import StrictUndefined, Template
-from planted_truth.comparisons import COMPARED
 from planted_truth.promises import CONFIDENCE, Observed
 from planted_truth.scenarios import scenarios
 from planted_truth.trials import NO, SHOWN, TOO_FEW, YES, Result, Scenario, validate
@@ -25,7 +25,6 @@ from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json, write_json
 
 COMMITTED = Path(__file__).resolve().parents[1] / "docs/validation.json"
-DOCUMENT = COMMITTED.with_suffix(".md")
 TEMPLATE = Path(__file__).with_name("planted_truth") / "validation.md.jinja"
 SEED = 20_260_101
 # Hundreds of thousands of small files are written and removed: in memory, where there is room.
@@ -81,29 +80,45 @@ def render(found: Mapping[str, Any]) -> str:
         keep_trailing_newline=True,
     )  # fmt: skip
     parts = {each["scenario"]: each["part"] for each in found["scenarios"]}
-    designs, results = defaultdict(list), defaultdict(list)
-    for each in found["scenarios"]:
-        margin = "" if each["margin"] is None else f"{100 * each['margin']:g} %"
-        design = each["scenario"], each["blocks"], margin, each["planted"]
-        designs[each["part"]].append(design)
+    by_promise: dict[str, dict[str, list[dict[str, Any]]]] = {part: {} for part in parts.values()}
     rows = [shown(each) for each in found["results"]]
-    columns = {
-        part: tuple(name for name in WIDTHS if name != "before" or part == COMPARED)
-        for part in designs
-    }
-    for each in rows:
-        part = parts[each["scenario"]]
-        results[part].append(tuple(str(each[column]) for column in columns[part]))
+    promised = [each for each in rows if each["holds"] != SHOWN]
+    for each in promised:
+        of_part = by_promise[parts[each["scenario"]]]
+        of_part.setdefault(each["promised"], []).append(each)
     text: str = template.render(
-        seed=found["seed"], confidence=round(100 * CONFIDENCE), columns=columns,
-        designs=designs, results=results, promised=sum(each["holds"] != SHOWN for each in rows),
+        seed=found["seed"], confidence=round(100 * CONFIDENCE), promised=len(promised),
+        shown=len(rows) - len(promised), scenarios=Counter(parts.values()),
+        kept={
+            part: [_kept(promise, of) for promise, of in sorted(each.items())]
+            for part, each in by_promise.items()
+        },
         open=[(_NOT_HOLDING[e["holds"]], e) for e in rows if e["holds"] in _NOT_HOLDING],
     )  # fmt: skip
     return text
 
 
-def validation_text() -> str:
-    return render(read_json(COMMITTED))
+def _kept(promise: str, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """How many of the rows with a promise hold, and which comes nearest to what is promised."""
+    far = min if promise.startswith("≥") else max
+    nearest = far(rows, key=lambda each: abs(each["value"]))
+    held = sum(each["holds"] == YES for each in rows)
+    what = f"{nearest['scenario']}, {nearest['planted']}: {nearest['measured']}"
+    return promise, f"{held} of {len(rows)}", what, nearest["observed"]
+
+
+def as_csv(found: Mapping[str, Any]) -> str:
+    """Every row with the design of its scenario, as a table for other programs."""
+    designs = pd.DataFrame(found["scenarios"]).rename(columns={"planted": "design"})
+    rows = pd.json_normalize(found["results"], sep="_").drop(columns="before", errors="ignore")
+    return designs.merge(rows, on="scenario", sort=False).to_csv(index=False, lineterminator="\n")
+
+
+def documents() -> dict[Path, str]:
+    """The report and its table, as the committed numbers give them."""
+    found = read_json(COMMITTED)
+    texts = {".md": render(found), ".csv": as_csv(found)}
+    return {COMMITTED.with_suffix(ending): text for ending, text in texts.items()}
 
 
 def renewed(committed: Mapping[str, Any], made: dict[str, Any], order: Sequence[str]) -> Any:
@@ -148,7 +163,8 @@ def main() -> int:
     if (options.effort, options.seed) == (1.0, SEED):
         made, order = document(chosen, results, SEED), [each.name for each in scenarios()]
         write_json(COMMITTED, renewed(read_json(COMMITTED), made, order))
-        DOCUMENT.write_text(validation_text(), encoding="utf-8")
+        for path, text in documents().items():
+            path.write_text(text, encoding="utf-8")
         return int(count[YES] < promised)
     return int(count[NO] > 0)
 

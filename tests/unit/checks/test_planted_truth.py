@@ -179,6 +179,7 @@ def test_looks_that_stop_too_late_are_found_out(monkeypatch) -> None:
 def test_the_committed_report_is_of_these_scenarios_and_says_what_holds() -> None:
     found = json.loads((ROOT / "docs/validation.json").read_text())
     assert (ROOT / "docs/validation.md").read_text() == validate.render(found)
+    assert (ROOT / "docs/validation.csv").read_text() == validate.as_csv(found)
     promised = [(scenario.name, each) for scenario in scenarios() for each in scenario.measures]
     keys = ("scenario", "planted", "measured", "promised")
     said = [(name, one.planted, one.measured, one.promise.text) for name, one in promised]
