@@ -7,11 +7,15 @@ with a wide margin on a quiet machine. Nothing here is a timed test.
 import argparse
 import json
 import math
+import os
 import resource
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import product
 from multiprocessing import get_context
@@ -42,13 +46,14 @@ from parity.measure.block import run_block
 from parity.measure.timed_process import run_and_wait
 from parity.plan.looks import Stop
 from parity.plan.making import make_plan
-from parity.plan.plan import PLAN, Case, Plan, read_plan, write_plan
+from parity.plan.plan import PAIR, PLAN, Case, Plan, read_plan, write_plan
 from parity.plan.study import Study, load_study
 from parity.plan.system import System
 from parity.preview.simulated import noise_of
 from parity.records import events, schema
 from parity.records.dataset import parse_dataset
 from parity.records.parse import left_by_blocks
+from parity.records.timed import case_times
 from parity.runtimes import arms
 from parity.software.images import IMAGES
 
@@ -67,6 +72,11 @@ SCATTER_OF = ("machine-2026-11-20", "epyc2-torrez2019-2026-11-22")
 # Runs of the length that the pilot gives them.
 TAKEN_FROM = ARCHIVES / "epyc2-torrez2019-2026-11-22/records/runs.parquet"
 MARGIN, CAMPAIGNS = 0.01, 20
+ANY_NODE = """system: any
+scale_label: vm
+base_image: bootstrap
+quiet_node: {max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}
+"""
 
 
 def short_plan() -> Plan:
@@ -249,7 +259,8 @@ def planted(study: Study, archive: str, random: np.random.Generator) -> Planted:
     known = numbers(analysis.analysed(ARCHIVES / archive).analysis.values)
     taken = pd.read_parquet(TAKEN_FROM, columns=["case", "arm", "wall_seconds"])
     seconds = taken.groupby(["case", "arm"])["wall_seconds"].median()
-    cases = {case.name: case for case in study.cases if case.margin is not None}
+    # What is in turn, as these archives were measured.
+    cases = {c.name: c for c in study.cases if c.margin is not None and c.name not in study.pairs}
     others = tuple(arm for arm in study.arms if arm not in study.aa_pair)
     blocks = study.looks[-1]
     layout = Layout({name: {} for name in cases}, others, (0,) * blocks, MARGIN, looks=study.looks)
@@ -306,9 +317,33 @@ def decided() -> Iterator[str]:
         yield f"decided in {minutes:g} min      {np.mean(counts):.1f} of {of}  {told}"
 
 
+def designs() -> Iterator[str]:
+    """How finely pairs side by side tell what runs in turn tell, on this node and beside loops."""
+    for loops in (0, os.cpu_count() or 1):
+        with new_clone() as clone, ExitStack() as beside:
+            (clone / "any.yaml").write_text(ANY_NODE, encoding="utf-8")
+            for _ in range(loops):
+                loop = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+                beside.callback(loop.kill)
+            folder = clone / "results/live/pairs-both"
+            words = ["snakemake", str(folder.relative_to(clone) / "summary.txt"), "--config"]
+            study = ["study=config/studies/pairs.yaml", "scale=both", "data=live"]
+            bench_slurm.run([*words, *study, "system=any.yaml"], clone)
+            told = pd.read_parquet(folder / "analysis/conclusions.parquet")
+            seconds = {each.case: each.running for each in case_times(folder)}
+        told = told[told["planned"] & (told["arm"] == "podman")].set_index("case")
+        # Half of a 95 % interval as a log, of as many blocks as fill a minute.
+        widths = np.log(told["high95"] / told["low95"]) / 2
+        at_a_minute = 100 * widths * np.sqrt(pd.Series(seconds) / 60)
+        for case in ("sysbench", "likwid-stream"):
+            in_turn, pair = at_a_minute[case], at_a_minute[f"{case}{PAIR}"]
+            widths_of = f"in turn ±{in_turn:.2g} %, in pairs ±{pair:.2g} % at a minute"
+            yield f"{case} beside {loops} loops  {widths_of}  {in_turn / pair:.1f} times as fine"
+
+
 PARTS: dict[str, Callable[[], Iterator[str]]] = {
     **{"harness": harness, "events": detours, "replay": replayed, "decided": decided},
-    **{"scale": scale, "slurm": bench_slurm.lines},
+    **{"designs": designs, "scale": scale, "slurm": bench_slurm.lines},
 }
 
 

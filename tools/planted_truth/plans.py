@@ -14,7 +14,7 @@ _WHOLE = {
     "provider": "system", "arms": [], "arm_titles": {}, "arm_runtimes": {},
     "benchmark_titles": {}, "benchmark_notes": {}, "cases": [], "blocks": [], "comparisons": [],
     "not_tested": [], "positive_control": None, "looks": [], "minutes": None, "blocks_per_job": 1,
-    "design": "in-turn", "shorter": [],
+    "design": "in-turn", "shorter": [], "pairs": [],
 }  # fmt: skip
 _CASE: dict[str, Any] = {
     "parameters": {}, "margin": None, "primary": [], "differences": [], "timeout": 60,

@@ -11,7 +11,7 @@ from planted_truth.trials import collect
 from parity.analysis.analysis import analysed
 from parity.analysis.looks import look_at
 from parity.core.errors import UserError
-from parity.plan.looks import DECIDED, HOPELESS, Look, Stop
+from parity.plan.looks import DECIDED, HOPELESS, WAITING, Look, Stop
 
 EQUAL, COSTLY = CONTAINERS[:2]
 LOOKS = (12, 16)
@@ -34,6 +34,15 @@ def _collected(folder: Path, planted: Planted) -> Path:
 
 def _look(folder: Path, planted: Planted, before: tuple[Stop, ...] = ()) -> Look:
     return look_at(analysed(_collected(folder, planted)), 1, before)
+
+
+def test_what_finds_no_time_waits_until_the_next_look(tmp_path: Path) -> None:
+    planted = _planted(tmp_path, noise=0.05)
+    seen = analysed(_collected(tmp_path, planted))
+    found = look_at(seen, 1, (), (1000.0, 1.0)).stops
+    waits = {stop.case for stop in found if stop.reason == WAITING}
+    assert len(waits) == len(planted.plan.cases) - 1
+    assert not [s for s in look_at(seen, 1, (), (1000.0, 1e9)).stops if s.reason == WAITING]
 
 
 def test_what_is_decided_by_a_look_stops_with_the_natives(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parity.benchmarks import benchmark_of, benchmarks
-from parity.benchmarks.description import FigureSpec, Form, Quantity, described
+from parity.benchmarks.description import OF_ANY, FigureSpec, Form, Quantity, described
 from parity.benchmarks.sysbench import SysbenchCpu
 from parity.core.errors import UserError
 from parity.extensions.networks.benchmarks import network
@@ -53,7 +53,7 @@ def test_what_was_archived_is_declared(path: Path) -> None:
         case["benchmark"]: benchmark_of(case["benchmark"], case["parameters"]) for case in cases
     }
     for row in found:
-        declared = (*known_by[row["benchmark"]].metrics, *network.METRICS)
+        declared = (*known_by[row["benchmark"]].metrics, *network.METRICS, *OF_ANY)
         known = {quantity.metric: quantity for quantity in declared}
         quantity = known[row["metric"]]
         assert (quantity.recorded, quantity.better, quantity.clock) == (
@@ -121,3 +121,6 @@ def test_side_by_side_each_benchmark_has_one_figure_and_that_is_of_cpu_time() ->
         assert (shown.metric, shown.better) == ("cpu_seconds", "lower")
         assert "reports" not in spec.caption
         assert specs.quantity(spec.name, shown.metric, "s") == shown
+    as_well = specs.figures_of(benchmarks().values(), pairs=["sysbench"])
+    (added,) = {spec.name for spec in as_well} - {spec.name for spec in specs.FIGURES}
+    assert added == "sysbench-pair"

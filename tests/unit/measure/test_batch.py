@@ -90,7 +90,17 @@ def test_the_time_is_over_if_one_more_block_would_end_after_it(tmp_path, minutes
     plan = _plan(minutes)
     for number, each in enumerate(seconds):
         _begun(plan, tmp_path, number, each)
-    assert is_time_over(plan, tmp_path) == over
+    assert is_time_over(plan, tmp_path, plan.blocks[-1].name) == over
+
+
+def test_a_pair_is_as_long_as_pairs_and_not_as_what_is_in_turn(tmp_path) -> None:
+    cases = map(case_of, ("sysbench", "sysbench-2"))
+    plan = trial(*cases, blocks=2, pairs=("sysbench-2",), minutes=10.0)
+    in_turn, pair, *others = plan.blocks
+    assert [block.number for block in (in_turn, pair, *others)] == [1, 1, 2, 2]
+    _begun(plan, tmp_path, 0, 400.0)
+    _begun(plan, tmp_path, 1, 10.0)
+    assert [is_time_over(plan, tmp_path, block.name) for block in others] == [True, False]
 
 
 @pytest.mark.parametrize(("failed", "reason", "is_vain"), [
@@ -258,6 +268,27 @@ def test_side_by_side_a_run_is_stopped_with_the_other_of_its_pair(tmp_path, monk
     assert {run: why.reason for run, why in stopped.items()} == {
         f"sysbench.{arm}": DECIDED for arm in PAIR
     }
+
+
+def test_pairs_that_cannot_be_made_are_rows_where_they_stand_beside_others(
+    tmp_path, monkeypatch
+) -> None:
+    def refuse(may_take_turns: bool) -> None:
+        raise UserError("no two programs can be measured side by side here: it takes root")
+
+    monkeypatch.setattr(block, "SCRATCH", tmp_path / "scratch")
+    monkeypatch.setattr(block, "make_ready", refuse)
+    block.refused_pairs.cache_clear()
+    one = trial(case_of("sysbench"), blocks=1, pairs=("sysbench",))
+    (name,) = _run(one, tmp_path, 0, {}).measured
+    left = BLOCK.read_in(tmp_path / name).not_started
+    assert {run: why.reason for run, why in left.items()} == {
+        f"sysbench.{arm}": "not-tested" for arm in PAIR
+    }
+    assert all("it takes root" in why.detail for why in left.values())
+    with pytest.raises(UserError, match="it takes root"):
+        _run(trial(case_of("sysbench"), blocks=1, design="side-by-side"), tmp_path, 0, {})
+    block.refused_pairs.cache_clear()
 
 
 @pytest.mark.system

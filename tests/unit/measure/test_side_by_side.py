@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from trials import ANYWHERE, case_of
 
@@ -27,7 +28,9 @@ from parity.runtimes.model import SCRATCH, Image, Launch
 PROGRAM = Program(("/usr/bin/sysbench", "cpu", "run"), (3,))
 
 
-def _attempt(arm: str, folder: Path, place: int = 0) -> Attempt:
+def _attempt(
+    arm: str, folder: Path, place: int = 0, primary: tuple[str, ...] = ("cpu_seconds",)
+) -> Attempt:
     session = Session(
         number=1, node=NodeFacts((3,), 1, 1), allocation=Allocation(("here",)), states={},
         namespaces={}, benchmarks={}, block_gates=(), system=ANYWHERE,
@@ -36,7 +39,8 @@ def _attempt(arm: str, folder: Path, place: int = 0) -> Attempt:
     state = ArmState(
         image=image, recipe="", gate=Gate("image", True), reason="", detail="", version=""
     )
-    order = Order(f"sysbench.{arm}", case_of(), every_arm()[arm], state, PROGRAM, session)
+    case = msgspec.structs.replace(case_of(), primary=primary)
+    order = Order(f"sysbench.{arm}", case, every_arm()[arm], state, PROGRAM, session)
     launch = Launch("parity-1", image, SCRATCH, folder / "state")
     return Attempt(order, launch, folder, work=SCRATCH / f"w/{place}")
 
@@ -184,6 +188,11 @@ def test_the_stretch_in_which_one_is_alone_is_noted_and_bounded(ends, passed, tm
     for attempt in attempts:
         assert [(gate.name, gate.passed) for gate in attempt.beside] == [("alone", passed)]
         assert float(attempt.evidence["alone"]) == pytest.approx(0.1 if passed else 0.4444)
+    # What is paid once may well make a shorter run later than the other.
+    shorter = [_attempt("native-a", attempt.folder, primary=()) for attempt in attempts]
+    side_by_side._judge_alone(shorter)
+    assert [attempt.beside for attempt in shorter] == [[], []]
+    assert shorter[0].evidence["alone"] == attempts[0].evidence["alone"]
 
 
 def test_of_a_pair_no_run_is_made_without_the_other() -> None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 import yaml
 
+from parity.analysis.contrast import natives
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
 from parity.core.errors import UserError
@@ -179,15 +180,45 @@ def test_side_by_side_a_block_is_an_arm_and_the_reference_in_each_case(tmp_path,
     assert canonical(_paired(tmp_path, design)) == canonical(plan)
 
 
+def test_pairs_stand_beside_what_is_in_turn_as_cases_of_their_own(tmp_path) -> None:
+    given = {"design": "in-turn", "pairs": ["sysbench"], "short": {"sysbench": 0.2}}
+    plan = _paired(tmp_path, **given)
+    alone = _paired(tmp_path, design="in-turn")
+    again = ("sysbench-pair", "sysbench-pair-short")
+    assert (
+        plan.pairs == again
+        and [run.of for run in plan.shorter] == [again[0]]
+        and not (plan.is_paired or alone.pairs)
+    )
+    assert plan.case(again[0]).parameters == plan.case("sysbench").parameters
+    assert plan.case(again[0]).primary[0] == "cpu_seconds" != plan.case("sysbench").primary[0]
+    others = [arm for arm in plan.arms if arm != plan.reference]
+    for number in (1, 2, 3, 4):
+        together, *pairs = (block for block in plan.blocks if block.number == number)
+        cases = {run.case for run in together.runs}
+        assert cases == {case.name for case in plan.run_cases} - {*again}
+        assert {run.case for block in pairs for run in block.runs} == {*again}
+        arms = [{run.arm for run in block.runs} - {plan.reference} for block in pairs]
+        assert sorted(arm for (arm,) in arms) == sorted(others)
+    assert [(each.case, each.arm) for each in alone.comparisons] == [
+        (each.case, each.arm) for each in plan.comparisons if each.case != again[0]
+    ]
+    assert natives(plan, "sysbench") == plan.aa_pair and natives(plan, again[0]) == ("native-a",)
+    with pytest.raises(UserError, match="hpcc") as refused:
+        _paired(tmp_path, **given | {"pairs": ["hpcc"]})
+    assert refused.value.where.endswith("scales.smoke.pairs")
+
+
 def test_what_a_pilot_saw_decides_the_design_and_only_where_the_scale_says_so(tmp_path) -> None:
-    given = {"design": "in-turn", "busy": "side-by-side", "pilot": True}
+    given = {"design": "in-turn", "busy": "side-by-side", "pilot": True, "pairs": ["sysbench"]}
     assert not _paired(tmp_path, **given).is_paired
     found = Pilot(
         design="side-by-side", node="n", cpu_model="", amounts={"sysbench": {"events": 700}},
         seconds={}, walls={}, left_out={},
     )  # fmt: skip
     plan = make_plan(load_study(tmp_path / "study.yaml", "smoke", found=found))
-    assert plan.design == "side-by-side" and {c.primary for c in plan.cases} == {("cpu_seconds",)}
+    assert not plan.pairs and plan.design == "side-by-side"
+    assert {case.primary for case in plan.cases} == {("cpu_seconds",)}
     assert plan.case("sysbench").parameters["events"] == 700
     with pytest.raises(UserError, match="only a pilot sees whether"):
         _paired(tmp_path, **given | {"pilot": False})

@@ -63,11 +63,14 @@ def test_every_archived_plan_is_read_and_keeps_its_digest(archive: str) -> None:
     assert shape == SHAPES.get(archive, shape)
     old = {
         "looks": [], "minutes": None, "blocks_per_job": 1, "positive_control": None,
-        "design": "in-turn", "shorter": [],
+        "design": "in-turn", "shorter": [], "pairs": [],
     }  # fmt: skip
     now = {"version": PLAN_VERSION, "blocks": [{"nodes": 1} | each for each in content["blocks"]]}
     assert json.loads(canonical(plan)) == old | {"provider": "system"} | content | now
-    # What is registered is the file as it is, not what is made of it.
+    # What is registered is the file as it is, not what is made of it; of a plan with looks without
+    # its minutes.
+    if content["version"] > 7 and content["looks"]:
+        content["minutes"] = None
     assert plan_digest(path) == hashlib.sha256(canonical(content).encode()).hexdigest()
 
 

@@ -115,7 +115,9 @@ def test_what_a_pilot_timed_here_counts_before_other_parameters(tmp_path, monkey
     )  # fmt: skip
     told = (("likwid-stream", 95.0, False), ("sysbench", 0.5, True), ("memory", 80.0, False))
     before = {case: MeasuredBefore(seconds, same) for case, seconds, same in told}
-    assert by_pilot(plan, pilot, before) == {**before, "likwid-stream": MeasuredBefore(2.3, True)}
+    piloted = {"likwid-stream": 2.3, "likwid-stream-pair": 2.3, "sysbench-pair": 0.4}
+    found = {case: MeasuredBefore(seconds, True) for case, seconds in piloted.items()}
+    assert by_pilot(plan, pilot, before) == before | found
     # That of a campaign is known beside its plan.
     monkeypatch.chdir(tmp_path)
     assert known_before(plan, tmp_path) == {}

@@ -86,7 +86,7 @@ def test_waiting_for_an_idle_node_is_none_of_the_minutes(plan, tmp_path, capsys)
     PROGRESS.write_in(folders[0], replace(PROGRESS.read_in(folders[0]), session_started=began))
     progress.leave_out(40.0, folders[0])
     progress.count(block.runs[0].name, "", True, folders[0])
-    spent = progress.lasted(timed, folders)
+    spent = progress.lasted(timed, folders, folders[1].name)
     assert 10 <= spent.measured == spent.one_more < 40 and spent.waited == 40
     told = progress.Told(timed, folders)
     for is_last in (False, False, True):

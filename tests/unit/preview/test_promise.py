@@ -32,12 +32,12 @@ def _need(case: str, deviation: float | None) -> Need:
 
 
 def test_what_a_look_stops_leaves_its_time_to_the_others(plan) -> None:
-    """After 7 blocks of 50 s nothing is left of one case, and the other has the time of 62."""
+    """After 6 blocks of 50 s nothing is left of one case, and the other has the time of 62."""
     seconds = {"memory": 44.0, "sysbench": 50 - 44.0 - SECONDS_BESIDE}
     asked = [_need("sysbench", 0.014), _need("memory", 0.0)]
     wanted = asked[0].blocks[0]
-    assert 7 < wanted < 48
-    assert blocks_in_time(plan, asked, seconds) == {"sysbench": wanted, "memory": 7}
+    assert 6 < wanted < 48
+    assert blocks_in_time(plan, asked, seconds) == {"sysbench": wanted, "memory": 6}
     said = promise_lines(plan, asked, seconds)
     whole = " ".join(line.strip() for line in said[:-1])
     assert whole.endswith(
@@ -50,8 +50,8 @@ def test_what_a_look_stops_leaves_its_time_to_the_others(plan) -> None:
 def test_what_cannot_be_decided_has_what_the_others_leave(plan) -> None:
     seconds = {"memory": 20.0, "sysbench": 30 - SECONDS_BESIDE}
     asked = [_need("sysbench", 0.3), _need("memory", 0.0)]
-    left = 600 - 7 * 50
-    assert blocks_in_time(plan, asked, seconds) == {"sysbench": 7 + left // 30, "memory": 7}
+    left = 600 - 6 * 50
+    assert blocks_in_time(plan, asked, seconds) == {"sysbench": 6 + left // 30, "memory": 6}
     said = promise_lines(plan, asked, seconds)
     (cannot,) = (line for line in said if line.startswith("  ±1 % for sysbench needs "))
     assert cannot.endswith(" days")

@@ -142,9 +142,10 @@ CPU = {"user_seconds": "0.5", "system_seconds": "0.25"}
     (CPU | {"group_seconds": "0.875"}, {"cpu_seconds": 0.75, "cpu_seconds_beside": 0.125}),
     (CPU, {"cpu_seconds": 0.75}), ({}, {}),
 ])  # fmt: skip
-def test_side_by_side_its_cpu_time_is_all_that_counts_of_a_program(told, values) -> None:
+@pytest.mark.parametrize("design", [{"design": "side-by-side"}, {"pairs": ["sysbench"]}])
+def test_side_by_side_its_cpu_time_is_all_that_counts_of_a_program(told, values, design) -> None:
     case = {"case": "sysbench", "benchmark": "sysbench", "parameters": PARAMETERS}
-    plan = changed(_plan(), design="side-by-side", cases=[case | {"primary": ["cpu_seconds"]}])
+    plan = changed(_plan(), **design, cases=[case | {"primary": ["cpu_seconds"]}])
     run = {"run": "sysbench.docker", "case": "sysbench", "arm": "docker"}
     entry = KEY | {"record": canonical(block_record_of(runs=[run]))}
     raw = _raw(run["run"], 1, ("", 1)) | {"record": canonical(run_record_of(evidence=told))}

@@ -255,6 +255,8 @@ def test_most_blocks_tell_what_a_runtime_costs_at_most_and_of_equals_the_largest
     assert bound(few, many) == bound(many, few) == bound(many)
     assert bound(many, other) == bound(other, many) == bound(other)
     assert bound(other).bound > 0.2 > bound(many).bound
+    paired = replace(many[0], pairs=("hpcc",)), many[1]
+    assert "HPCC, CPU time" in {each.program for each in answer.at_most(paired)}
     (said,) = (line for line in answer.in_short(other) if line.startswith("HPCC: "))
     assert f"Docker ≤ {wording.significant(100 * bound(other).bound, 2)} %, " in said
 

@@ -269,10 +269,11 @@ def _factors(cases: Sequence[Case]) -> list[str]:
 
 def _matched(cases: Sequence[Case], factor: str) -> Iterator[tuple[Case, Case]]:
     """Pairs of cases that are alike in all but the factor, the low level first."""
-    groups: dict[tuple[tuple[str, str], ...], list[Case]] = {}
+    groups: dict[tuple[Any, ...], list[Case]] = {}
     for case in cases:
         rest = sorted((k, str(v)) for k, v in case.parameters.items() if k != factor)
-        groups.setdefault(tuple(rest), []).append(case)
+        # A case and the same side by side tell different things.
+        groups.setdefault((case.primary, *rest), []).append(case)
     for group in groups.values():
         if len(group) == 2:
             low, high = sorted(group, key=lambda case: str(case.parameters[factor]))

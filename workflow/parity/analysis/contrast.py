@@ -298,7 +298,7 @@ _NO_NUMBERS = Numbers()
 
 def natives(plan: Plan, *cases: str) -> tuple[str, ...]:
     """The arms that an arm is compared with: both of the A/A pair, where a block holds both."""
-    if plan.is_paired:
+    if plan.is_paired or any(map(plan.in_pairs, cases)):
         return (plan.reference,)
     held = (plan.double in plan.arms_of(case) for case in cases)
     return plan.aa_pair if plan.double and all(held) else (plan.reference,)

@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from parity.analysis.analysis import Analysed
 from parity.analysis.conclusions import Conclusion
 from parity.analysis.decision import CLAIMS, Decision
@@ -135,10 +137,13 @@ def look_at(
     looks = seen.plan.looks
     ended = stops(seen.plan, compared, [stop for stop in before if stop.reason != WAITING])
     if time and number < len(looks):
-        by_run = seen.runs.groupby(["case", "arm"])["wall_seconds"]
+        # Both of a pair take the same time.
+        in_pairs = np.array([seen.plan.in_pairs(case) for case in seen.runs["case"]], dtype=bool)
+        is_beside = in_pairs & (seen.runs["arm"] == seen.plan.reference).to_numpy()
+        by_run = seen.runs[~is_beside].groupby(["case", "arm"])["wall_seconds"]
         # What stands around a run takes its part of the time, too.
         around = time[0] / by_run.sum().sum()
-        means: dict[Any, float] = dict(by_run.mean())
+        means: dict[Any, float] = dict(by_run.mean().dropna())
         seconds = {run: around * mean for run, mean in means.items()}
         stage = looks[number] - looks[number - 1]
         ended += waiting(seen.plan, stage, compared, ended, seconds, time[1])

@@ -356,7 +356,9 @@ def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:
     Of several levels of a parameter one is enough; the coverage says which are missing.
     """
     benchmark, metric = chosen.benchmark, chosen.metric
-    cases = [case for case in data.plan.cases if case.benchmark == benchmark]
+    # What publications print is no CPU time of pairs.
+    in_turn = (case for case in data.plan.cases if case.name not in data.plan.pairs)
+    cases = [case for case in in_turn if case.benchmark == benchmark]
     none = f"the dataset holds no case of {benchmark}"
     if not cases:
         declared = [entry.reason for entry in data.plan.not_tested if entry.benchmark == benchmark]

@@ -58,7 +58,8 @@ def promise(plan: Path, exclusions: Path, system: Path, archive: Path, promise: 
         raise UserError(problem, where=str(plan), action=action)
     known, _ = proof.pilots(proof.datasets_beside(archive), load_exclusions(exclusions))
     before = cost.known_before(planned, archive)
-    runs = Counter(run.case for run in planned.blocks[0].runs)
+    first = (block for block in planned.blocks if block.number == 1)
+    runs = Counter(run.case for block in first for run in block.runs)
     is_known = runs.keys() <= before.keys()
     seconds = {case: before[case].seconds * runs[case] for case in runs} if is_known else None
     lines = proof.promise_lines(planned, proof.needs(planned, Noises(known, kind)), seconds)

@@ -123,7 +123,7 @@ def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
     fewest = fewest_blocks(len(plan.arms) - len(NATIVE))
     session, measured, busy, began = None, list[Path](), list[float](), time.monotonic()
     for block in plan.blocks:
-        if len(measured) >= fewest and is_time_over(plan, folder / _BLOCKS):
+        if len(measured) >= fewest and is_time_over(plan, folder / _BLOCKS, block.name):
             break
         place, log = folder / _BLOCKS / block.name, folder / "log"
         # What it waits for is told beside the answer, and each run in the log.

@@ -166,6 +166,7 @@ def _plan(
         provider=DISTRIBUTION,
         positive_control=None,
         design=IN_TURN,
+        pairs=(),
         looks=(),
         minutes=None,
         blocks_per_job=1,

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
@@ -85,15 +86,16 @@ def run_block(
                 for run in block.runs
                 # Of a pair there is no run without the other.
                 for stop in (stops.get((r.case, r.arm)) for r in block.runs if r.case == run.case)
-                if stop and (plan.is_paired or stop.arm == run.arm)
+                if stop and (plan.in_pairs(run.case) or stop.arm == run.arm)
             }
+            if len(not_started) < len(block.runs) and (why := _no_pairs(plan, block)):
+                lacks = documents.NotStarted(reason="not-tested", detail=why)
+                not_started = {run.name: lacks for run in block.runs} | not_started
             for name, stopped in not_started.items():
                 progress.count(name, stopped.reason, False, folder)
             left = replace(block, runs=[run for run in block.runs if run.name not in not_started])
             session = None
             if left.runs:
-                if plan.is_paired and not checked:
-                    make_ready(may_take_turns=plan.design == EITHER)
                 session = begin_session(plan, images, expected, system, allocation, folder, checked)
                 progress.leave_out(session.waited_seconds, folder)
                 if not checked:
@@ -106,6 +108,29 @@ def run_block(
             )  # fmt: skip
             documents.BLOCK.write_in(folder, record)
             return session
+
+
+def _no_pairs(plan: Plan, block: Block) -> str:
+    """Why the pairs that a block is of cannot be made here; empty if they can, or it is of none.
+
+    Raises UserError: they cannot, and the study is of nothing else.
+    """
+    if not plan.in_pairs(block.runs[0].case):
+        return ""
+    refused = refused_pairs(plan.design == EITHER)
+    if refused and plan.is_paired:
+        raise refused
+    return refused.what if refused else ""
+
+
+@cache
+def refused_pairs(may_take_turns: bool) -> UserError | None:
+    """Why no pairs can be made here, asked once in a process; None if they can."""
+    try:
+        make_ready(may_take_turns)
+    except UserError as refused:
+        return refused
+    return None
 
 
 def end_interrupted(folder: Path) -> None:
@@ -132,20 +157,25 @@ class BlockRun:
     session: Session
     folder: Path
 
+    @property
+    def is_pair(self) -> bool:
+        """Whether it is an arm and the reference, side by side."""
+        return self.plan.in_pairs(self.block.runs[0].case)
+
     def make_all_runs(self) -> dict[str, documents.NotStarted]:
         """Make every run that is not settled; why those that cannot be started cannot."""
         not_started: dict[str, documents.NotStarted] = {}
         try:
             for case, runs in groupby(self.block.runs, key=lambda run: run.case):
                 asked = {run: self.order(self.plan.case(case), run) for run in runs}
-                if self.plan.is_paired:
+                if self.is_pair:
                     asked = _whole(asked)
                 orders = {run: each for run, each in asked.items() if isinstance(each, Order)}
                 settled = progress.case_is_settled(
                     {self._folder_of(run): each.state.image_digest for run, each in orders.items()},
                     self.plan.attempts,
                 )
-                for together in [[*asked]] if self.plan.is_paired else [[run] for run in asked]:
+                for together in [[*asked]] if self.is_pair else [[run] for run in asked]:
                     if not settled and (possible := [orders[r] for r in together if r in orders]):
                         self._attempt_until_settled(*possible)
                     for run in together:
@@ -161,7 +191,7 @@ class BlockRun:
         arm, state = every_arm()[run.arm], self.session.states[run.arm]
         of_arm, (reason, detail) = self.plan.case_in(case, run.arm), state.obstacle
         try:
-            program = _program(of_arm, arm, self.plan.provider, self.session, self.plan.is_paired)
+            program = _program(of_arm, arm, self.plan.provider, self.session, self.is_pair)
             if not reason and (lacks := lacking(self.session, self.plan, case, run.arm)):
                 raise UserError(lacks)
         except UserError as error:
@@ -181,7 +211,7 @@ class BlockRun:
         ):
             attempts = [places.new_attempt(folder) for folder in folders]
             try:
-                if self.plan.is_paired:
+                if self.is_pair:
                     records = make_pair(orders, attempts, self.plan.design == EITHER)
                 else:
                     records = [make_attempt(order, attempts[0])]
@@ -276,12 +306,13 @@ def run_batch(
     told.before()
     try:
         for name in names:
-            if not (folder := blocks / name).exists() and is_time_over(plan, blocks):
+            if not (folder := blocks / name).exists() and is_time_over(plan, blocks, name):
                 break
             if not is_measured(plan, folder, images):
                 given, is_first = (plan, name, images, expected, system, folder), session is None
-                session = run_block(*given, stops, checked=session)
-                if session and is_first and (len(names) > 1 or plan.block(name).number == 1):
+                made = run_block(*given, stops, checked=session)
+                session = made or session
+                if made and is_first and (len(names) > 1 or plan.block(name).number == 1):
                     _refuse_vain(plan, folder)
                     if plan.block(name).number == 1:
                         _warn_of_starts(plan, folder)
@@ -321,7 +352,7 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
     whole = ((case.name, plan.reference) for case in plan.cases)
     there = {case for case, reference in whole if (case, reference) in good}
     arms = {arm for case, arm in good if case in there}
-    if lost and not plan.is_paired and arms <= {*plan.aa_pair}:
+    if lost and not plan.in_pairs(record.runs[0].case) and arms <= {*plan.aa_pair}:
         problem = "\n".join(["nothing of this study can be compared", *lost])
         action = "mend that, and start the same command again"
         raise UserError(problem, where=f"block {record.name}", action=action)
@@ -358,8 +389,8 @@ def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> 
     return not sessions or all(then[arm].image_digest == digest for arm, digest in now.items())
 
 
-def is_time_over(plan: Plan, blocks: Path) -> bool:
-    """Whether one more block would end after the plan's time."""
+def is_time_over(plan: Plan, blocks: Path, following: str) -> bool:
+    """Whether one more block, of that name, would end after the plan's time."""
     folders = [blocks / block.name for block in plan.blocks]
-    lasted = progress.lasted(plan, folders)
+    lasted = progress.lasted(plan, folders, following)
     return plan.minutes is not None and lasted.measured + lasted.one_more > 60 * plan.minutes

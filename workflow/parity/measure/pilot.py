@@ -152,7 +152,8 @@ def cases_to_pilot(study: Study, document: Mapping[str, Any]) -> list[Case]:
         sized_by = case.definition.sized_by
         given = {**document["benchmarks"][case.benchmark].get("parameters", {})}
         given |= of_scale.get(case.benchmark, {})
-        return bool(sized_by) and not case.is_placed and sized_by not in given
+        is_again = case.name in study.pairs
+        return bool(sized_by) and not (case.is_placed or is_again or sized_by in given)
 
     return [case for case in study.cases if is_piloted(case)]
 

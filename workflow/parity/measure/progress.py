@@ -5,7 +5,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -156,22 +155,29 @@ class Lasted(NamedTuple):
     """Seconds of all blocks of a plan that were begun."""
 
     measured: float
-    one_more: float  # as those of the newest stage: looks stop what is decided, so it is shorter
+    one_more: float  # as its like of the newest stage: looks stop what is decided
     waited: float  # beside them, for idle nodes
 
 
-def lasted(plan: Plan, folders: Sequence[Path]) -> Lasted:
-    """How long the blocks in these folders lasted; UserError: a file of one is broken."""
-    begun: dict[int, list[BlockProgress]] = {}
-    for folder in folders:
-        block = plan.block(folder.name)
-        if found := read(block, folder):
-            begun.setdefault(stage_of(plan, block.number), []).append(found)
-    every = list(chain.from_iterable(begun.values()))
-    newest = [one.seconds for one in begun[max(begun)]] if begun else [0.0]
+def lasted(plan: Plan, folders: Sequence[Path], following: str = "") -> Lasted:
+    """How long the blocks in these folders lasted; UserError: a file of one is broken.
+
+    `following`: the block that comes next; empty if that is not asked.
+    """
+    read_of = ((plan.block(folder.name), folder) for folder in folders)
+    begun = [(block, kept) for block, folder in read_of if (kept := read(block, folder))]
+    alike: dict[int, list[float]] = {0: [0.0]}
+    for block, kept in begun:
+        if following and _is_pair(plan, block) == _is_pair(plan, plan.block(following)):
+            alike.setdefault(1 + stage_of(plan, block.number), []).append(kept.seconds)
     return Lasted(
-        sum(one.seconds for one in every), fmean(newest), sum(one.waited for one in every)
-    )
+        sum(kept.seconds for _, kept in begun), fmean(alike[max(alike)]),
+        sum(kept.waited for _, kept in begun),
+    )  # fmt: skip
+
+
+def _is_pair(plan: Plan, block: Block) -> bool:
+    return plan.in_pairs(block.runs[0].case)
 
 
 class Told:

@@ -84,16 +84,6 @@ def make_ready(may_take_turns: bool) -> None:
 
     Raises UserError: there is no compiler, or no controller of CPU time that we may use.
     """
-    with tempfile.TemporaryDirectory(dir=places.OWN) as folder:
-        part = Path(folder) / CPUTIME.name
-        words = ["gcc", "-std=gnu11", "-O2", "-static", "-o", str(part), str(SOURCE)]
-        try:
-            subprocess.run(words, check=True, capture_output=True, text=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            problem = f"what tells CPU time cannot be compiled: {getattr(error, 'stderr', error)}"
-            action = "as root: apt-get install gcc libc6-dev"
-            raise UserError(problem, where=str(SOURCE), action=action) from None
-        part.replace(CPUTIME)
     try:
         with control_groups():
             pass
@@ -105,6 +95,16 @@ def make_ready(may_take_turns: bool) -> None:
                 action="measure as root on the node; or write `design: side-by-side-or-in-turn`"
                 " into the scale, for CPU time one after the other",
             ) from None
+    with tempfile.TemporaryDirectory(dir=places.OWN) as folder:
+        part = Path(folder) / CPUTIME.name
+        words = ["gcc", "-std=gnu11", "-O2", "-static", "-o", str(part), str(SOURCE)]
+        try:
+            subprocess.run(words, check=True, capture_output=True, text=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            problem = f"what tells CPU time cannot be compiled: {getattr(error, 'stderr', error)}"
+            action = "as root: apt-get install gcc libc6-dev"
+            raise UserError(problem, where=str(SOURCE), action=action) from None
+        part.replace(CPUTIME)
 
 
 def hierarchies(root: Path = CONTROL_GROUPS) -> tuple[Path, ...]:
@@ -296,7 +296,11 @@ def used_seconds(group: str) -> float:
 
 
 def _judge_alone(attempts: Sequence[Attempt]) -> None:
-    """Note and bound the last stretch, in which one of two was alone; nothing where one failed."""
+    """Note and bound the last stretch, in which one of two was alone; nothing where one failed.
+
+    A shorter run tells what is paid once, by which one may well be much later than the other: what
+    is asked of a case's own runs is not asked of it.
+    """
     said = [
         inner_command.evidence((attempt.folder / "stderr").read_text(errors="replace"))
         for attempt in attempts
@@ -308,4 +312,5 @@ def _judge_alone(attempts: Sequence[Attempt]) -> None:
     detail = f"one program was alone for {alone:.1%} of the time, at most {MOST_ALONE:.0%} may be"
     for attempt in attempts:
         attempt.evidence["alone"] = f"{alone:.4f}"
-        attempt.beside.append(Gate("alone", alone <= MOST_ALONE, detail))
+        if attempt.order.case.primary:
+            attempt.beside.append(Gate("alone", alone <= MOST_ALONE, detail))

@@ -31,7 +31,7 @@ def make_plan(study: Study) -> Plan:
         arm_runtimes={name: every_arm()[name].runtime for name in study.arms},
         benchmark_titles={name: each.title for name, each in used.items()},
         benchmark_notes={name: each.note for name, each in used.items()},
-        blocks=tuple(chain.from_iterable(zip(*of_node_counts, strict=True))),
+        blocks=tuple(sorted(chain.from_iterable(of_node_counts), key=lambda block: block.number)),
         # Every arm with the reference, in each case and primary metric.
         comparisons=tuple(
             PlannedComparison(
@@ -104,9 +104,11 @@ def _blocks_on(study: Study, nodes: int) -> list[Block]:
             ordered = tuple(
                 by_arm[arm]
                 for case, by_arm in chance.sample([*runs.items()], len(runs))
-                if by_arm.keys() >= {*arms}
+                if by_arm.keys() >= {*arms} and study.in_pairs(case) == bool(arms)
                 for arm in arm_order(arms or tuple(by_arm), f"{seed}{case}{'/'.join(arms)}", number)
             )
+            if not ordered:
+                continue
             done = canonical(does | {"number": number, "runs": ordered})
             digest = hashlib.sha256(done.encode()).hexdigest()[:8]
             name = f"{study.campaign}-{stratum}b{number:04d}-{digest}"
@@ -115,10 +117,12 @@ def _blocks_on(study: Study, nodes: int) -> list[Block]:
 
 
 def _together(study: Study, chance: random.Random) -> list[tuple[str, ...]]:
-    """The arms of each block of one number: another with the reference in each; or all, as ()."""
+    """The arms of each block of one number: all, as (); and another with the reference in each."""
     others = [arm for arm in study.arms if arm != study.reference]
     paired = [(arm, study.reference) for arm in others]
-    return chance.sample(paired, len(paired)) if study.is_paired else [()]
+    together: list[tuple[str, ...]] = [] if study.is_paired else [()]
+    in_pairs = study.is_paired or study.pairs
+    return [*together, *(chance.sample(paired, len(paired)) if in_pairs else ())]
 
 
 def arm_order(arms: Sequence[str], seed: str, number: int) -> tuple[str, ...]:

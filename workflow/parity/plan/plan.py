@@ -26,7 +26,7 @@ from parity.runtimes import every_arm
 from parity.runtimes.model import PACKED
 
 PLAN = "plan.json"
-PLAN_VERSION = 8
+PLAN_VERSION = 9
 # From this version on the minutes of a plan with looks are no part of what is registered.
 _MINUTES_FREE = 8
 N = TypeVar("N", "Block", "Case")
@@ -37,6 +37,8 @@ IN_TURN, SIDE_BY_SIDE, EITHER = DESIGNS = (
     "side-by-side",
     "side-by-side-or-in-turn",
 )
+# Ends the name of a case that is another one, measured side by side as well.
+PAIR = "-pair"
 
 
 class Run(Document, frozen=True, rename={"name": "run"}):
@@ -164,15 +166,20 @@ class Design(Document, frozen=True):
     blocks_per_job: int  # how many blocks are measured one after the other in one allocation
     design: str  # one of `DESIGNS`
     shorter: tuple[Shorter, ...]  # beside the cases, in the same blocks
+    pairs: tuple[str, ...]  # cases, and their shorter runs, side by side where others are in turn
 
     @property
     def is_paired(self) -> bool:
         """Whether each block is a pair of an arm and the reference, and their CPU time counts."""
         return self.design != IN_TURN
 
+    def in_pairs(self, case: str) -> bool:
+        """Whether the blocks of a case, or of a shorter run, are such pairs."""
+        return self.is_paired or case in self.pairs
+
     def quantities(self, case: Case) -> tuple[Quantity, ...]:
         """What is compared of a case, or could be: all that its program gives, or CPU time."""
-        told = (CPU_SECONDS,) if self.is_paired else case.definition.metrics
+        told = (CPU_SECONDS,) if self.in_pairs(case.name) else case.definition.metrics
         return (*told, WORK, FIXED) if case.name in self.shorter_of else told
 
     @property
@@ -318,6 +325,7 @@ _UPGRADES = (
     _with(looks=[], minutes=None, blocks_per_job=1),
     _with(design=IN_TURN),
     _with(shorter=[]),
+    _with(pairs=[]),
 )
 _FORMAT = Format(Plan, _UPGRADES, printed=True)
 write_plan: Callable[[Path, Plan], None] = write_document

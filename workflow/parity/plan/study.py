@@ -14,7 +14,7 @@ from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
 from parity.plan.cases import at_two_lengths, cases_of, digested
-from parity.plan.plan import IN_TURN, Case, Design, NotTested, PositiveControl, Shorter
+from parity.plan.plan import IN_TURN, PAIR, Case, Design, NotTested, PositiveControl, Shorter
 from parity.runtimes import every_arm
 from parity.software.foreign_image import refuse_no_image
 
@@ -66,6 +66,7 @@ class Study(Design, frozen=True, kw_only=True):
     design: str = IN_TURN
     busy: str = ""
     shorter: tuple[Shorter, ...] = ()
+    pairs: tuple[str, ...] = ()
 
     @property
     def campaign(self) -> str:
@@ -142,14 +143,24 @@ def _at_scale(
         key = "busy" if is_busy_known else "design"
         paired = tuple(_paired(case, f"{place}.{key}") for case in cases)
         cases = cases if design == IN_TURN else paired
+    as_well = size.get("pairs", [])
+    refuse_unknown(as_well, chosen, f"{place}.pairs", "benchmark of this scale")
+    again: tuple[Case, ...] = ()
+    if design == IN_TURN:
+        beside = [_paired(case, f"{place}.pairs") for case in cases if case.benchmark in as_well]
+        again = tuple(replace(case, name=f"{case.name}{PAIR}") for case in beside)
+    cases += again
     short = size.get("short", {})
     lengths = {
         case.name: at_two_lengths(case, short[case.benchmark], f"{place}.short.{case.benchmark}")
         for case in cases
-        if case.benchmark in short
+        # In turn, a program that is paired as well tells its time without a start.
+        if case.benchmark in short and (case in again or case.benchmark not in as_well)
     }
     cases = tuple(lengths.get(case.name, (case,))[0] for case in cases)
     shorter = tuple(run for _, run in lengths.values())
+    pairs = [case.name for case in again]
+    pairs += [run.case.name for run in shorter if run.of in pairs]
     looks = size.get("looks", [])
     if looks and (sorted(looks) != looks or looks[-1] != size["blocks"]):
         problem = f"the looks {', '.join(map(str, looks))} do not lead to the last block"
@@ -164,6 +175,7 @@ def _at_scale(
         aa_pair=tuple(document["aa_pair"]), arms=tuple(arms), cases=cases, blocks=size["blocks"],
         image=image, is_piloted=size.get("pilot", False), not_tested=(*declared, *without),
         positive_control=control, looks=tuple(looks), shorter=shorter,
+        pairs=tuple(pairs),
     )  # fmt: skip
 
 

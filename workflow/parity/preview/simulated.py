@@ -30,7 +30,7 @@ from parity.analysis.outcomes import DIFFERENT
 from parity.benchmarks.description import OF_ANY
 from parity.claims.cells import Cell, JudgingData
 from parity.core.documents import canonical, digest_of_json
-from parity.plan.plan import Case, Plan, cases_of
+from parity.plan.plan import PAIR, Case, Plan, cases_of
 from parity.plan.system import SystemKind
 from parity.records import schema
 
@@ -85,6 +85,31 @@ class Noise:
                 deviations = shared + self.own * random.standard_normal(blocks)
             made[arm] = np.exp(self.level + deviations) if self.is_log else self.level + deviations
         return made
+
+
+def noise_of_pairs(pilot: Numbers, reference: str, dataset: str) -> Noise | None:
+    """The scatter of pairs side by side; None without two of an arm.
+
+    What tells a pair apart is the difference of two runs that scatter alike, so one run has half
+    its variance.
+    """
+    base = {block: value for block, value in pilot.of(reference).items() if value > 0}
+    effects = [
+        np.log([value / base[block] for block, value in of_arm.items() if block in base])
+        for arm, of_arm in pilot.by_arm.items()
+        if arm != reference and min(of_arm.values(), default=0.0) > 0
+    ]
+    effects = [of_arm for of_arm in effects if len(of_arm) > 1]
+    if not effects:
+        return None
+    own = float(np.mean([of_arm.var(ddof=1) for of_arm in effects])) / 2
+    logs = np.log(list(base.values()))
+    return Noise(
+        unit=pilot.unit, better=pilot.better, level=float(logs.mean()), own=math.sqrt(own),
+        shared=math.sqrt(max(0.0, float(logs.var(ddof=1)) - own)),
+        widest=float(max(of_arm.std(ddof=1) for of_arm in effects)),
+        across=1 + len(effects), blocks=min(map(len, effects)), dataset=dataset,
+    )  # fmt: skip
 
 
 def noise_of(pilot: Numbers, reference: str, dataset: str) -> Noise | None:
@@ -145,10 +170,15 @@ class Noises:
         """
         ranked: list[tuple[tuple[bool, bool, bool, int], Noise]] = []
         for pilot, by_case in self._pilots:
-            dataset, there = pilot.dataset, by_case.get((case.name, metric))
-            found = there and noise_of(there, dataset.plan.reference, dataset.name)
+            dataset, name = pilot.dataset, case.name
+            # Where nothing was measured in turn, a pair has the name of its case.
+            if dataset.plan.is_paired:
+                name = name.removesuffix(PAIR)
+            there = by_case.get((name, metric))
+            told = noise_of_pairs if dataset.plan.in_pairs(name) else noise_of
+            found = there and told(there, dataset.plan.reference, dataset.name)
             if found:
-                same = dataset.plan.case(case.name).parameters == case.parameters
+                same = dataset.plan.case(name).parameters == case.parameters
                 here = dataset.name.startswith("live/") and found.blocks >= ENOUGH_BLOCKS
                 rank = (same, dataset.kind == self._kind, here, found.blocks)
                 ranked.append((rank, replace(found, same=same)))

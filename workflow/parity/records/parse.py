@@ -150,7 +150,7 @@ def _add_started(
         }
         work = plan.extra_work(plan.case(run.case), run.arm)
         metrics = (*parsed.metrics, *metrics_counted(record.evidence, record.parameters))
-        if plan.is_paired:
+        if plan.in_pairs(case.name):
             # By its own clock a program that shares its CPU tells nothing.
             metrics = cpu_metrics(record.evidence)
         for metric in (each.credited(work) for each in metrics):
@@ -170,7 +170,8 @@ def length_rows(plan: Plan, runs: Sequence[Row], metrics: Sequence[Row]) -> list
     found: list[Row] = []
     for shorter in plan.shorter:
         case = plan.case(shorter.of)
-        clock = CPU_SECONDS.metric if plan.is_paired else case.definition.timed
+        is_pair = plan.in_pairs(case.name)
+        clock = CPU_SECONDS.metric if is_pair else case.definition.timed
         for arm in plan.arms:
             names = (case.name, shorter.case.name)
             if not all((name, arm) in counted for name in names):
@@ -181,7 +182,7 @@ def length_rows(plan: Plan, runs: Sequence[Row], metrics: Sequence[Row]) -> list
                 continue
             long, short = map(float, timed)
             work = (long - short) / (1 - shorter.share)
-            whole = short if plan.is_paired else walls[1]
+            whole = short if is_pair else walls[1]
             of_run = {column: counted[case.name, arm][column] for column in (*_KEY, "benchmark")}
             found += [
                 of_run | _number(metric, case) | {"valid": True}

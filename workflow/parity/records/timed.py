@@ -59,8 +59,6 @@ def case_times(dataset: Path) -> list[CaseTime]:
     Raises UserError: the dataset cannot be read.
     """
     plan = read_plan(dataset / PLAN)
-    # Both of a pair take the same time.
-    share = 2 if plan.is_paired else 1
     seconds: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for entry, raw in left_by_blocks(dataset / "records"):
         block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
@@ -71,6 +69,8 @@ def case_times(dataset: Path) -> list[CaseTime]:
             record = RECORD.parse(row["record"], f"the record of {row['block']}, {row['run']}")
             outputs = outputs_of(case, block, run.arm, row, record)
             timed = case.definition.timed_seconds(outputs)
+            # Both of a pair take the same time.
+            share = 2 if plan.in_pairs(case.name) else 1
             seconds[case.name].append((timed / share, sum(outputs.wall_seconds) / share))
     return [
         CaseTime(

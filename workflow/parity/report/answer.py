@@ -12,6 +12,7 @@ import pandas as pd
 
 from parity.analysis import outcomes
 from parity.analysis.conclusions import ARM
+from parity.analysis.decision import FEWEST_FOR_EQUIVALENCE
 from parity.benchmarks.description import FIXED, WORK, Quantity
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report import formatting
@@ -220,6 +221,7 @@ def counted(*datasets: Compared) -> list[Asked]:
 class Bound(NamedTuple):
     """What a runtime costs a program at most, in one kind of machine.
 
+    `program`: its title, and whether CPU time is what was measured, side by side.
     `bound`: the largest upper 95 % bound of the program's ratios there, 0.01 for 1 %; infinite
     where one is open.
     """
@@ -236,7 +238,7 @@ def at_most(*datasets: Compared) -> list[Bound]:
     for compared in datasets:
         of_program: dict[tuple[str, str], list[Any]] = {}
         for plan, row in counted(compared):
-            program = formatting.benchmark_title(plan, plan.case(row.case).benchmark)
+            program = formatting.program_title(plan, row.case)
             of_program.setdefault((program, formatting.arm_title(plan, row.arm)), []).append(row)
         for key, rows in of_program.items():
             highest = [row.high90 if formatting.is_number(row.high90) else math.inf for row in rows]
@@ -284,7 +286,9 @@ def told_span(bounds: Sequence[Bound]) -> str:
 
 def bound_table(told: Iterable[Bound], starts: Mapping[str, float]) -> Table:
     """What each runtime costs each program at most: programs are rows, runtimes columns."""
-    cells = {(each.program, each.runtime): each.bound for each in told}
+    # Of fewer blocks there is no bound.
+    enough = [each for each in told if each.blocks >= FEWEST_FOR_EQUIVALENCE]
+    cells = {(each.program, each.runtime): each.bound for each in enough}
     programs, runtimes = (
         sorted(dict.fromkeys(names), key=str.lower) for names in zip(*cells, strict=True)
     )

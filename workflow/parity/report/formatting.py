@@ -238,6 +238,11 @@ def case_levels(plan: Plan, case: str) -> str:
     return ", ".join([*placed, *(w.replace("_", " ") if w == level else w for level, w in words)])
 
 
+def program_title(plan: Plan, case: str) -> str:
+    """The title of a case's benchmark, and whether CPU time of pairs is what was measured."""
+    return benchmark_title(plan, plan.case(case).benchmark) + ", CPU time" * plan.in_pairs(case)
+
+
 def case_title(plan: Plan, case: str) -> str:
     """How figures and tables call a case: the benchmark's title and its levels."""
     title, levels = plan.benchmark_titles[plan.case(case).benchmark], case_levels(plan, case)

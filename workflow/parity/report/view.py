@@ -11,7 +11,7 @@ import pandas as pd
 from parity.analysis import analysis, dataset, descriptive, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks import benchmarks
-from parity.benchmarks.description import FigureSpec, Form
+from parity.benchmarks.description import CPU_SECONDS, FIXED, WORK, FigureSpec, Form
 from parity.claims.published import published_tables
 from parity.core import wording
 from parity.plan.looks import is_stopped
@@ -107,7 +107,8 @@ class View(Analysed):
         """All figures that there are: of every module, and of the study's own programs."""
         known = benchmarks() | self.plan.definitions
         lengths = {run.case.benchmark for run in self.plan.shorter}
-        return figures_of(known.values(), self.plan.is_paired, lengths)
+        pairs = {self.plan.case(case).benchmark for case in self.plan.pairs}
+        return figures_of(known.values(), self.plan.is_paired, lengths, pairs)
 
     @cached_property
     def drawn(self) -> list[FigureSpec]:
@@ -142,7 +143,19 @@ class View(Analysed):
         return [case for case in cases if case in held]
 
     def _placed(self, spec: FigureSpec) -> list[Case]:
-        return [case for case in self.plan.cases if spec.shows(case.benchmark, case.is_placed)]
+        told = {quantity.metric for quantity in spec.quantities}
+        of_pairs = told.issubset((CPU_SECONDS.metric, WORK.metric, FIXED.metric))
+        return [
+            case
+            for case in self.plan.cases
+            if spec.shows(case.benchmark, case.is_placed)
+            # What is measured side by side as well has a figure of its own.
+            and (
+                of_pairs
+                if case.name in self.plan.pairs
+                else self.plan.is_paired or CPU_SECONDS.metric not in told
+            )
+        ]
 
     def is_constant(self, spec: FigureSpec) -> bool:
         """Whether a figure would show one number, which all runs have."""

@@ -21,18 +21,22 @@ from parity.benchmarks.description import (
 )
 from parity.benchmarks.model import Benchmark, counted
 from parity.core.errors import UserError
+from parity.plan.plan import PAIR
 
 OVERVIEW, LEDGER = "overview", "ledger"
 FEW = 12  # up to this many values a row shows each one instead of a box
 
 
 def figures_of(
-    known: Iterable[Benchmark], paired: bool = False, at_two_lengths: Collection[str] = ()
+    known: Iterable[Benchmark],
+    paired: bool = False,
+    at_two_lengths: Collection[str] = (),
+    pairs: Collection[str] = (),
 ) -> tuple[FigureSpec, ...]:
     """Figures of these benchmarks in the order of the paper; a UserError if a name is twice.
 
     `paired`: of their CPU time, as they were measured side by side. `at_two_lengths`: those whose
-    cases have shorter runs.
+    cases have shorter runs. `pairs`: those that were measured side by side as well.
     """
     # What only somebody else's program knows declares nothing: the overview has it.
     known = (each for each in known if each.metrics or each.primary)
@@ -40,7 +44,11 @@ def figures_of(
     specs = [
         replace(spec, benchmark=of.name)
         for of, own in brought
-        for spec in (*own, *([_lengths(of)] if of.name in at_two_lengths else []))
+        for spec in (
+            *own,
+            *([_as_well(of)] if of.name in pairs else []),
+            *([_lengths(of)] if of.name in at_two_lengths else []),
+        )
     ]
     names = Counter([OVERVIEW, LEDGER, *(spec.name for spec in specs)])
     if twice := [name for name, count in names.items() if count > 1]:
@@ -68,6 +76,12 @@ def _one(benchmark: Benchmark, paired: bool) -> FigureSpec:
         "within blocks.",
         in_rows=True,
     )  # fmt: skip
+
+
+def _as_well(benchmark: Benchmark) -> FigureSpec:
+    """What is measured side by side of a benchmark that is measured in turn, too."""
+    title = f"{benchmark.title}, side by side"
+    return replace(_one(benchmark, True), name=f"{benchmark.name}{PAIR}", title=title)
 
 
 def _lengths(benchmark: Benchmark) -> FigureSpec:
