@@ -11,7 +11,7 @@ import pandas as pd
 from parity.analysis import analysis, dataset, descriptive, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks import benchmarks
-from parity.benchmarks.description import CPU_SECONDS, FIXED, WORK, FigureSpec, Form
+from parity.benchmarks.description import CPU_SECONDS, WORK, FigureSpec, Form
 from parity.claims.published import published_tables
 from parity.core import wording
 from parity.plan.looks import is_stopped
@@ -143,19 +143,18 @@ class View(Analysed):
         return [case for case in cases if case in held]
 
     def _placed(self, spec: FigureSpec) -> list[Case]:
+        return [case for case in self.plan.cases if self._tells(spec, case)]
+
+    def _tells(self, spec: FigureSpec, case: Case) -> bool:
+        """Whether a figure is of what a case gives: in turn, side by side, at two lengths."""
         told = {quantity.metric for quantity in spec.quantities}
-        of_pairs = told.issubset((CPU_SECONDS.metric, WORK.metric, FIXED.metric))
-        return [
-            case
-            for case in self.plan.cases
-            if spec.shows(case.benchmark, case.is_placed)
-            # What is measured side by side as well has a figure of its own.
-            and (
-                of_pairs
-                if case.name in self.plan.pairs
-                else self.plan.is_paired or CPU_SECONDS.metric not in told
-            )
-        ]
+        if not spec.shows(case.benchmark, case.is_placed):
+            return False
+        if WORK.metric in told:
+            return case.name in self.plan.shorter_of
+        if case.name in self.plan.pairs:
+            return CPU_SECONDS.metric in told
+        return self.plan.is_paired or CPU_SECONDS.metric not in told
 
     def is_constant(self, spec: FigureSpec) -> bool:
         """Whether a figure would show one number, which all runs have."""
