@@ -541,7 +541,7 @@ def test_many_cases_are_told_by_benchmark(context: BrowserContext, made: Path) -
     said = _matrix(opened)
     # The question of a visitor: is Apptainer slower than native for HPCG?
     assert re.match(
-        r"≤ 2 at most 10 % ▲ 1 costs 1\.00\d \[1\.000, 1\.\d+\] "
+        r"≤ 2 at most 10 % ▲ 1 costs 1\.00\d \[0\.99\d, 1\.01\d\] "
         r"3 the same · best known · n 30 · ±3 % · machine$",
         said["HPCG 2 cases", "Apptainer"].replace("\u2009", " "),
     )
@@ -560,11 +560,9 @@ def test_a_cell_holds_a_runtime_as_a_site_offers_it_and_programs_of_people_come_
     said = _matrix(opened)
     assert next(iter(said))[0].startswith(("GROMACS", "LAMMPS"))
     # Limits of CPU time, and networks, are no cost of the runtime that sets them.
-    assert "Podman, variants: " in said["Selfish 5 cases", "Other arms"]
-    assert ("Selfish 5 cases", "Podman") not in said or "costs" not in said[
-        "Selfish 5 cases", "Podman"
-    ]
-    opened.get_by_role("searchbox").fill("hpcg singularity, hpcg docker")
+    assert re.search(r"Podman, variants: .*\d+ cost", said["Selfish 2 cases", "Other arms"])
+    assert "cost" not in said["Selfish 2 cases", "Podman"]
+    opened.get_by_role("searchbox").fill("likwid singularity, likwid docker")
     heads = {head for _, head in _matrix(opened)}
     assert heads == {"Native B (A/A)", "Apptainer", "Docker"}
     opened.get_by_role("combobox", name="Not ruled out: more than").select_option("0.05")

@@ -57,7 +57,9 @@ function answer(cells, hasArms, hasSystems) {
 function answers(cells, hasSystems) {
   const found = [...grouped(cells, (cell) => cell.verdict)].sort(([a], [b]) => Object.keys(outcomes).indexOf(a) - Object.keys(outcomes).indexOf(b));
   const ratios = cells.filter((cell) => isRatio(cell.unit) && cell.estimate != null);
-  const [most] = byWeight(ratios.some((cell) => cell.is_counted) ? ratios.filter((cell) => cell.is_counted) : ratios);
+  const bounded = ratios.filter(({ low95 }) => low95 != null);
+  const costs = bounded.filter((cell) => cell.is_counted);
+  const [most] = byWeight([costs, bounded, ratios].find((those) => those.length) ?? []);
   const weightiest = found.reduce((best, each) => (each[1].length > best[1].length ? each : best))[0];
   const facts = most && [sameText(cells), cells.length > 1 ? "best known" : "", `n ${most.blocks}`, most.margin == null ? "" : marginText(most), hasSystems ? systemOf(most).replace(/ \(.*/, "") : ""];
   const doubt = [...new Set(cells.map(doubts).filter(Boolean))].join("; ");
