@@ -25,7 +25,6 @@ from msgspec import to_builtins
 
 from parity.analysis import analysis, dataset
 from parity.analysis import tables as analysed
-from parity.analysis.decision import FEWEST_FOR_EQUIVALENCE
 from parity.analysis.tables import AGREEMENT
 from parity.benchmarks import benchmarks
 from parity.claims import verdicts as claims
@@ -249,8 +248,6 @@ def bound_tables(
     """
     tables = []
     for kind, told in bounds.items():
-        # Of fewer blocks there is no bound.
-        told = [each for each in told if each.blocks >= FEWEST_FOR_EQUIVALENCE]
         if all(each.bound > answer.BOUNDS[-1] for each in told):
             continue
         cells = {(each.runtime, each.program): each.bound for each in told}

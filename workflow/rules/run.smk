@@ -6,7 +6,7 @@ found.
 
 
 rule run_batch:
-    """Run a batch of blocks, in each every arm of every case once, one program at a time."""
+    """Run a batch of blocks: arms of each case one at a time, or in pairs side by side."""
     input:
         # Its name says what it does, so a rewritten plan never measures it again.
         plan=ancient(f"{LIVE}/plan.json"),

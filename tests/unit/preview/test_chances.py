@@ -20,7 +20,7 @@ from parity.plan.study import load_study
 from parity.plan.system import kind_of
 from parity.preview import chances
 from parity.preview.chances import chance_lines
-from parity.preview.simulated import Simulator, noise_of
+from parity.preview.simulated import Simulator, noise_of, noise_of_pairs
 from parity.preview.terminal import percent
 
 ROOT = Path(__file__).parents[3]
@@ -73,6 +73,27 @@ def test_own_and_shared_scatter_are_those_of_a_block_design() -> None:
     noise = noise_of(replace(numbers, by_arm=by_arm), "native-a", "live/x")
     drawn = noise.drawn(ARMS[:3], 5000, np.random.default_rng(6))
     assert not noise.is_log and drawn["native-a"].min() < 0
+
+
+def test_a_run_of_a_pair_has_half_the_variance_of_what_tells_the_two_apart() -> None:
+    random, of_reference, by_arm = np.random.default_rng(1), {}, {}
+    for arm in ("podman", "docker"):
+        met = random.normal(0, 0.05, 400)
+        blocks = [f"{arm}-{number}" for number in range(400)]
+        own, base = (np.exp(met + random.normal(0, 0.01, 400)) for _ in range(2))
+        by_arm[arm] = dict(zip(blocks, own, strict=True))
+        of_reference |= dict(zip(blocks, base, strict=True))
+    pairs = Numbers("s", "lower", by_arm | {"native-a": of_reference})
+    # No block holds all arms, so what is asked of others tells nothing.
+    assert noise_of(pairs, "native-a", "live/x") is None
+    noise = noise_of_pairs(pairs, "native-a", "live/x")
+    assert noise.own == pytest.approx(0.01, rel=0.06)
+    assert noise.shared == pytest.approx(0.05, rel=0.06)
+    assert noise.widest == pytest.approx(0.01 * math.sqrt(2), rel=0.1)
+    assert (noise.blocks, noise.across) == (400, 3)
+    assert (
+        noise_of_pairs(replace(pairs, by_arm={"native-a": of_reference}), "native-a", "x") is None
+    )
 
 
 def test_blocks_are_drawn_again_around_each_arm_s_own_mean() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pandas
 import pytest
+from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
 from parity.core.commands import Availability
@@ -181,6 +182,9 @@ def test_times_come_from_the_same_parameters_where_there_are_any(single, tmp_pat
     assert seconds_before(single, [first]) == {case.name: MeasuredBefore(2.0, False)}
     assert seconds_before(single, [first, second]) == {case.name: MeasuredBefore(4.0, True)}
     assert seconds_before(single, []) == {}
+    # Of two on one CPU each takes half of what both do.
+    pairs = replace(single, pairs=(case.name,))
+    assert seconds_before(pairs, [first]) == {case.name: MeasuredBefore(1.0, False)}
     assert expected_seconds(single.blocks[0], {case.name: MeasuredBefore(4.0, True)}) is None
 
 

@@ -32,7 +32,7 @@ def _need(case: str, deviation: float | None) -> Need:
 
 
 def test_what_a_look_stops_leaves_its_time_to_the_others(plan) -> None:
-    """After 7 blocks of 50 s nothing is left of one case, and the other has the time of 60."""
+    """After 7 blocks of 50 s nothing is left of one case, and the other has the time of 62."""
     seconds = {"memory": 44.0, "sysbench": 50 - 44.0 - SECONDS_BESIDE}
     asked = [_need("sysbench", 0.010), _need("memory", 0.0)]
     wanted = asked[0].blocks[0]

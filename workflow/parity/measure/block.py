@@ -115,7 +115,7 @@ def _no_pairs(plan: Plan, block: Block) -> str:
 
     Raises UserError: they cannot, and the study is of nothing else.
     """
-    if not plan.in_pairs(block.runs[0].case):
+    if not plan.is_pair(block):
         return ""
     refused = refused_pairs(plan.design == EITHER)
     if refused and plan.is_paired:
@@ -157,25 +157,20 @@ class BlockRun:
     session: Session
     folder: Path
 
-    @property
-    def is_pair(self) -> bool:
-        """Whether it is an arm and the reference, side by side."""
-        return self.plan.in_pairs(self.block.runs[0].case)
-
     def make_all_runs(self) -> dict[str, documents.NotStarted]:
         """Make every run that is not settled; why those that cannot be started cannot."""
-        not_started: dict[str, documents.NotStarted] = {}
+        not_started, is_pair = dict[str, documents.NotStarted](), self.plan.is_pair(self.block)
         try:
             for case, runs in groupby(self.block.runs, key=lambda run: run.case):
                 asked = {run: self.order(self.plan.case(case), run) for run in runs}
-                if self.is_pair:
+                if is_pair:
                     asked = _whole(asked)
                 orders = {run: each for run, each in asked.items() if isinstance(each, Order)}
                 settled = progress.case_is_settled(
                     {self._folder_of(run): each.state.image_digest for run, each in orders.items()},
                     self.plan.attempts,
                 )
-                for together in [[*asked]] if self.is_pair else [[run] for run in asked]:
+                for together in [[*asked]] if is_pair else [[run] for run in asked]:
                     if not settled and (possible := [orders[r] for r in together if r in orders]):
                         self._attempt_until_settled(*possible)
                     for run in together:
@@ -191,7 +186,8 @@ class BlockRun:
         arm, state = every_arm()[run.arm], self.session.states[run.arm]
         of_arm, (reason, detail) = self.plan.case_in(case, run.arm), state.obstacle
         try:
-            program = _program(of_arm, arm, self.plan.provider, self.session, self.is_pair)
+            is_pair = self.plan.is_pair(self.block)
+            program = _program(of_arm, arm, self.plan.provider, self.session, is_pair)
             if not reason and (lacks := lacking(self.session, self.plan, case, run.arm)):
                 raise UserError(lacks)
         except UserError as error:
@@ -211,7 +207,7 @@ class BlockRun:
         ):
             attempts = [places.new_attempt(folder) for folder in folders]
             try:
-                if self.is_pair:
+                if self.plan.is_pair(self.block):
                     records = make_pair(orders, attempts, self.plan.design == EITHER)
                 else:
                     records = [make_attempt(order, attempts[0])]
@@ -352,7 +348,7 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
     whole = ((case.name, plan.reference) for case in plan.cases)
     there = {case for case, reference in whole if (case, reference) in good}
     arms = {arm for case, arm in good if case in there}
-    if lost and not plan.in_pairs(record.runs[0].case) and arms <= {*plan.aa_pair}:
+    if lost and not plan.is_pair(plan.block(record.name)) and arms <= {*plan.aa_pair}:
         problem = "\n".join(["nothing of this study can be compared", *lost])
         action = "mend that, and start the same command again"
         raise UserError(problem, where=f"block {record.name}", action=action)

@@ -168,16 +168,12 @@ def lasted(plan: Plan, folders: Sequence[Path], following: str = "") -> Lasted:
     begun = [(block, kept) for block, folder in read_of if (kept := read(block, folder))]
     alike: dict[int, list[float]] = {0: [0.0]}
     for block, kept in begun:
-        if following and _is_pair(plan, block) == _is_pair(plan, plan.block(following)):
+        if following and plan.is_pair(block) == plan.is_pair(plan.block(following)):
             alike.setdefault(1 + stage_of(plan, block.number), []).append(kept.seconds)
     return Lasted(
         sum(kept.seconds for _, kept in begun), fmean(alike[max(alike)]),
         sum(kept.waited for _, kept in begun),
     )  # fmt: skip
-
-
-def _is_pair(plan: Plan, block: Block) -> bool:
-    return plan.in_pairs(block.runs[0].case)
 
 
 class Told:

@@ -84,6 +84,16 @@ def make_ready(may_take_turns: bool) -> None:
 
     Raises UserError: there is no compiler, or no controller of CPU time that we may use.
     """
+    with tempfile.TemporaryDirectory(dir=places.OWN) as folder:
+        part = Path(folder) / CPUTIME.name
+        words = ["gcc", "-std=gnu11", "-O2", "-static", "-o", str(part), str(SOURCE)]
+        try:
+            subprocess.run(words, check=True, capture_output=True, text=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            problem = f"what tells CPU time cannot be compiled: {getattr(error, 'stderr', error)}"
+            action = "as root: apt-get install gcc libc6-dev"
+            raise UserError(problem, where=str(SOURCE), action=action) from None
+        part.replace(CPUTIME)
     try:
         with control_groups():
             pass
@@ -95,16 +105,6 @@ def make_ready(may_take_turns: bool) -> None:
                 action="measure as root on the node; or write `design: side-by-side-or-in-turn`"
                 " into the scale, for CPU time one after the other",
             ) from None
-    with tempfile.TemporaryDirectory(dir=places.OWN) as folder:
-        part = Path(folder) / CPUTIME.name
-        words = ["gcc", "-std=gnu11", "-O2", "-static", "-o", str(part), str(SOURCE)]
-        try:
-            subprocess.run(words, check=True, capture_output=True, text=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            problem = f"what tells CPU time cannot be compiled: {getattr(error, 'stderr', error)}"
-            action = "as root: apt-get install gcc libc6-dev"
-            raise UserError(problem, where=str(SOURCE), action=action) from None
-        part.replace(CPUTIME)
 
 
 def hierarchies(root: Path = CONTROL_GROUPS) -> tuple[Path, ...]:

@@ -259,6 +259,10 @@ class Plan(Design, frozen=True):
         """The case of that name; KeyError if the plan has none."""
         return _named(self.run_cases, name, f"the plan of {self.campaign} has no case {name}")
 
+    def is_pair(self, block: Block) -> bool:
+        """Whether a block is an arm and the reference, side by side; its runs are all alike."""
+        return self.in_pairs(block.runs[0].case)
+
     @property
     def blocks_of(self) -> Counter[str]:
         """In how many blocks an arm runs a case, by case; side by side the reference is in more."""

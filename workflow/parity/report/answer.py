@@ -243,6 +243,9 @@ def at_most(*datasets: Compared) -> list[Bound]:
         for key, rows in of_program.items():
             highest = [row.high90 if formatting.is_number(row.high90) else math.inf for row in rows]
             blocks = min(row.blocks for row in rows)
+            # Of fewer there is no bound, however little a runtime costs.
+            if blocks < FEWEST_FOR_EQUIVALENCE:
+                continue
             told = Bound(*key, blocks, max(0.0, max(highest) - 1))
             best[key] = max(best.get(key, told), told, key=lambda one: (one.blocks, one.bound))
     return sorted(best.values(), key=lambda told: (told.program.lower(), told.runtime.lower()))
@@ -286,9 +289,7 @@ def told_span(bounds: Sequence[Bound]) -> str:
 
 def bound_table(told: Iterable[Bound], starts: Mapping[str, float]) -> Table:
     """What each runtime costs each program at most: programs are rows, runtimes columns."""
-    # Of fewer blocks there is no bound.
-    enough = [each for each in told if each.blocks >= FEWEST_FOR_EQUIVALENCE]
-    cells = {(each.program, each.runtime): each.bound for each in enough}
+    cells = {(each.program, each.runtime): each.bound for each in told}
     programs, runtimes = (
         sorted(dict.fromkeys(names), key=str.lower) for names in zip(*cells, strict=True)
     )
