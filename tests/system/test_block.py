@@ -66,6 +66,11 @@ def test_a_block_leaves_a_valid_record_of_every_run_and_a_second_call_none(tmp_p
         assert 0 < row["wall_seconds"] < 30
         assert json.loads(row["command"])[-1] == "run"
         assert len(row["binary_sha256"]) == len(row["closure_sha256"]) == 64
+    told = {(row["arm"], row["metric"]): row["value"] for row in tables["metrics"]}
+    for row in tables["runs"]:
+        # The clock of the program's CPU stands before it, and has little to do itself.
+        if shutil.which("gcc"):
+            assert 0 < told[row["arm"], "cpu_seconds"] < row["wall_seconds"]
     time_rows = [row for row in tables["metrics"] if row["metric"] == "time"]
     assert len(time_rows) == 2 and all(row["valid"] and row["primary"] for row in time_rows)
     assert {row["phase"] for row in tables["nodes"]} == {"before", "after"}

@@ -57,6 +57,21 @@ def test_a_slower_arm_costs_more_in_time_and_in_rate(analyse: Analyse) -> None:
     assert row(done, "sysbench", "podman").outcome == outcomes.EQUIVALENT
 
 
+def test_cpu_time_in_turn_is_a_ratio_with_the_case_s_margin_that_nothing_planned(analyse) -> None:
+    def told(rows: dict[str, Any]) -> None:
+        of_time = [one for one in rows["metrics"] if one["metric"] == "time"]
+        rows["metrics"] += [o | {"metric": "cpu_seconds", "primary": False} for o in of_time]
+
+    table = analyse(30, change=told).comparisons
+    wall, cpu = (
+        next(table[(table["metric"] == metric) & (table["arm"] == "docker")
+                   & (table["case"] == "sysbench")].itertuples())
+        for metric in ("time", "cpu_seconds")
+    )  # fmt: skip
+    assert (cpu.kind, cpu.margin, cpu.estimate) == ("ratio", wall.margin, wall.estimate)
+    assert wall.planned and not cpu.planned
+
+
 @pytest.mark.parametrize(("native", "docker", "pair", "outcome", "reason"), [
     # No equivalence without an equivalent control, and no difference if it differs.
     (1.008, 1.004, outcomes.INCONCLUSIVE, outcomes.INCONCLUSIVE, decision.CONTROL_FAILED),

@@ -133,11 +133,14 @@ def test_no_control_groups_are_a_message_unless_turns_may_be_taken(tmp_path, mon
         side_by_side.make_ready(may_take_turns=False)
     assert "as root" in raised.value.action and "side-by-side-or-in-turn" in raised.value.action
     monkeypatch.undo()
+    monkeypatch.setattr(side_by_side, "CPUTIME", tmp_path / "another")
     monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match="cannot be compiled") as raised:
         side_by_side.make_ready(may_take_turns=True)
     assert "apt-get install gcc" in raised.value.action
+    # In turn the clock on the wall is enough.
+    assert side_by_side.clock(PROGRAM, every_arm()["podman"]) == ()
 
 
 def _compiled(words, **_) -> None:
@@ -223,6 +226,37 @@ def test_what_tells_cpu_time_ends_as_the_program_did(script, code, tmp_path, mon
     assert process.returncode == code
     assert int(said["began"]) < int(said["ended"])
     assert 0 <= float(said["user_seconds"]) + float(said["system_seconds"]) < 1
+
+
+@pytest.mark.parametrize("changed", [
+    {"repetitions": 2}, {"then": (("/bin/true",),)}, {"check": ("/bin/true",)}, {"ranks": 2},
+    {"as_given": True}, {"sample_seconds": 0.1}, {"beside": Beside()},
+])  # fmt: skip
+def test_in_turn_cpu_time_is_told_of_one_start_of_one_process(
+    changed, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(side_by_side, "CPUTIME", program := tmp_path / "cputime")
+    program.touch()
+    words = (str(program), "parity-evidence", "-")
+    several = replace(PROGRAM, cpus=(0, 1), drop_caches=True)
+    assert side_by_side.clock(several, every_arm()["docker"]) == words
+    assert side_by_side.clock(replace(PROGRAM, **changed), every_arm()["docker"]) == ()
+    assert side_by_side.clock(PROGRAM, every_arm()["gvisor"]) == ()
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
+@pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -9 $$", 128 + signal.SIGKILL)])
+def test_as_the_first_process_of_a_container_it_tells_a_signal_by_number(
+    script, code, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
+    monkeypatch.setattr(side_by_side, "CPUTIME", program := tmp_path / "cputime")
+    assert side_by_side.not_compiled() == ""
+    first = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+    words = [*first, program, "parity-evidence", "-", "/bin/sh", "-c", script]
+    made = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert made.returncode == code
+    assert {"user_seconds", "system_seconds"} <= evidence(made.stderr).keys()
 
 
 def test_a_program_that_ends_before_both_are_there_starts_no_pair(tmp_path: Path) -> None:

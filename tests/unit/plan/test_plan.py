@@ -149,8 +149,6 @@ def _paired(tmp_path, design="side-by-side", **changes):
     document = load_yaml(STUDY)
     size = {"blocks": 4, "benchmarks": ["sysbench", "likwid"], "design": design}
     document |= {"scales": {"smoke": size | changes}}
-    document["arms"].append("native-plus")
-    document["positive_control"] = {"arm": "native-plus", "work_percent": 4}
     path = tmp_path / "study.yaml"
     path.write_text(yaml.safe_dump(document))
     return make_plan(load_study(path, "smoke"))

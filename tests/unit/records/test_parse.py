@@ -150,5 +150,7 @@ def test_side_by_side_its_cpu_time_is_all_that_counts_of_a_program(told, values,
     entry = KEY | {"record": canonical(block_record_of(runs=[run]))}
     raw = _raw(run["run"], 1, ("", 1)) | {"record": canonical(run_record_of(evidence=told))}
     rows = parse_block(plan, entry, [raw])["metrics"]
+    in_turn = parse_block(_plan(), entry, [raw])["metrics"]
+    assert {"time", *values} <= {row["metric"] for row in in_turn}
     assert {row["metric"]: row["value"] for row in rows} == values
     assert all(row["primary"] == (row["metric"] == "cpu_seconds") for row in rows)

@@ -20,6 +20,7 @@ import pandas as pd
 from parity.analysis import tables
 from parity.analysis.contrast import Contrast, Engine, Term, natives, over
 from parity.analysis.decision import Decision
+from parity.benchmarks.description import CPU_SECONDS
 from parity.plan.plan import Case, Plan
 
 ARM, STEP = "arm", "step"
@@ -118,7 +119,8 @@ def conclude(engine: Engine) -> tuple[pd.DataFrame, pd.DataFrame]:
 def comparisons(engine: Engine) -> Iterator[tuple[Conclusion, Contrast]]:
     """Every arm over the reference: what the plan compares, the A/A pair, and declared gaps.
 
-    Every other number that the runs gave is compared as a plain difference.
+    Every other number that the runs gave is compared as a plain difference; CPU time in turn as a
+    ratio, for what it differs by and a wall clock does not, or the other way round, is a finding.
     """
     dataset, plan = engine.dataset, engine.dataset.plan
     arms_of: dict[tuple[str, str], set[str]] = {}
@@ -132,7 +134,8 @@ def comparisons(engine: Engine) -> Iterator[tuple[Conclusion, Contrast]]:
             continue
         arms_of[case, metric] = set(dataset.arms_of(case))
     for (case, metric), arms in sorted(arms_of.items()):
-        margin = dataset.margins.get((case, metric))
+        of_time = plan.case(case).margin if metric == CPU_SECONDS.metric else None
+        margin = dataset.margins.get((case, metric), of_time)
         alone, of_case = (plan.reference,), natives(plan, case)
         pair = over(case, metric, plan.double, alone, margin)
         for arm in sorted(arms - {plan.reference}):

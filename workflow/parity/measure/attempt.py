@@ -48,7 +48,10 @@ from parity.runtimes.model import SCRATCH, Arm, Launch, name_in
 
 @dataclass(frozen=True)
 class Order:
-    """What an attempt is to do: a run of a case in an arm, whose state the session found out."""
+    """What an attempt is to do: a run of a case in an arm, whose state the session found out.
+
+    `clock`: the words before the program that tell its CPU time, if any.
+    """
 
     run: str
     case: Case
@@ -56,6 +59,7 @@ class Order:
     state: ArmState
     program: Program
     session: Session
+    clock: tuple[str, ...] = ()
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -390,7 +394,7 @@ def _run(attempt: Attempt) -> None:
     """
     order, folder = attempt.order, attempt.folder
     program = order.program
-    lines = [program.argv, *program.then, *([program.check] if program.check else [])]
+    lines = [(*order.clock, *program.argv), *program.then, *filter(None, [program.check])]
     tools = order.session.tools
     starts = [inner_command.witnessed(replace(program, argv=words), tools=tools) for words in lines]
     if program.repetitions > 1:

@@ -28,7 +28,7 @@ from parity.measure.session import (
     tell_what_lacks,
     this_allocation,
 )
-from parity.measure.side_by_side import make_pair, make_ready, refusal
+from parity.measure.side_by_side import clock, make_pair, make_ready, refusal
 from parity.plan.looks import Batch, Stop, is_stopped
 from parity.plan.plan import EITHER, Block, Case, Plan, Run
 from parity.plan.system import System
@@ -195,7 +195,8 @@ class BlockRun:
             return documents.NotStarted(reason="not-tested", detail=error.what)
         if reason:
             return documents.NotStarted(reason=reason, detail=detail)
-        return Order(run.name, of_arm, arm, state, program, self.session)
+        words = () if is_pair else clock(program, arm)
+        return Order(run.name, of_arm, arm, state, program, self.session, words)
 
     def _attempt_until_settled(self, *orders: Order) -> None:
         """Attempts of a run, or of a pair of runs, until they are good or tried often enough."""

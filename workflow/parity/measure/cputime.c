@@ -1,9 +1,11 @@
 /* cputime BEGIN FIFO PROGRAM…: wait at a FIFO, run a program to its end, tell its CPU time.
  *
+ * A FIFO called - is none, and nothing is waited for.
  * It is linked statically, so it is the same bytes in every container. It says on standard error,
  * each in a line that begins with BEGIN, the CPU time of the program and of what that waited for
  * (wait4) in seconds, and when it was let go and when it ended (CLOCK_MONOTONIC) in nanoseconds.
- * It ends as the program did, by the same signal too. */
+ * It ends as the program did: by the same signal too, or with 128 and its number where it is the
+ * first process of a container, which no signal of its own ends. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,11 +30,13 @@ static long long now(void) {
 
 int main(int argc, char **argv) {
   char go;
-  int status, fifo;
+  int status, fifo = -1;
   struct rusage used;
   if (argc < 4) return 2;
-  fifo = open(argv[2], O_RDONLY | O_CLOEXEC);
-  if (fifo < 0 || read(fifo, &go, 1) != 1) return fail(argv[2]);
+  if (strcmp(argv[2], "-") != 0) {
+    fifo = open(argv[2], O_RDONLY | O_CLOEXEC);
+    if (fifo < 0 || read(fifo, &go, 1) != 1) return fail(argv[2]);
+  }
   long long began = now();
   pid_t child = fork();
   if (child < 0) return fail("fork");
@@ -50,6 +54,7 @@ int main(int argc, char **argv) {
   if (WIFSIGNALED(status)) {
     signal(WTERMSIG(status), SIG_DFL);
     raise(WTERMSIG(status));
+    return 128 + WTERMSIG(status);
   }
   return WEXITSTATUS(status);
 }

@@ -1,10 +1,11 @@
-"""Side by side: a program in an arm and the same natively, at once on one CPU.
+"""CPU time of programs, and side by side: one in an arm and the same natively, at once on one CPU.
 
 The kernel switches between the two every few milliseconds, so whatever a neighbour does meanwhile
 hits both alike: the idea of duet benchmarking (Bulej et al., Duet Benchmarking, ICPE 2020
 Companion), on one CPU instead of two. What is measured is the CPU time of each (`wait4`) for the
 same work, in a small static program that waits at a FIFO until both are there. So no start-up of a
-runtime is in it, and it is the same bytes in every container.
+runtime is in it, and it is the same bytes in every container. Of a program that is measured in turn
+it tells the CPU time too, and waits for nobody.
 
 Both stand in CPU control groups of equal depth and weight: a container in a group of its own beside
 a program in the root group would be given another share of the CPU. A bare program is started in
@@ -26,6 +27,7 @@ import psutil
 
 from parity.benchmarks.model import NOTHING, Program
 from parity.core.errors import UserError
+from parity.core.files import digest
 from parity.measure import inner_command, places
 from parity.measure.attempt import (
     Attempt,
@@ -42,10 +44,12 @@ from parity.runtimes.limits import CONTROL_GROUPS, CpuLimit, control_group_versi
 from parity.runtimes.model import KERNEL, Arm
 
 SOURCE = Path(__file__).with_name("cputime.c")
-CPUTIME = places.OWN / SOURCE.stem
+# Called after what it is made of; no longer than the kernel keeps the name of a process.
+CPUTIME = places.OWN / f"{SOURCE.stem}-{digest(SOURCE)[-7:]}"
 # The two groups, by the place of a program in its pair; and where bare programs stand in them.
 GROUPS, PROGRAM = ("parity/0", "parity/1"), "program"
 START_SECONDS = 60.0
+NO_FIFO = "-"
 # What decides how much of a CPU a group has, in both versions.
 _WEIGHTS = ("cpu.shares", "cpu.weight", "cpu.idle", "cpu.cfs_quota_us", "cpu.max")
 # Beyond this part of a pair's time one program was alone: its costs differ by a third or more, and
@@ -57,10 +61,9 @@ _ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit; shift; done; shift; ex
 
 def refusal(program: Program, arm: Arm) -> str:
     """Why a program cannot be measured side by side in an arm; empty if it can."""
-    several = program.repetitions > 1 or program.then or program.check
     if program.ranks or len(program.cpus) > 1:
         return "side by side takes programs of one process on one CPU"
-    if several or program.as_given or program.drop_caches or program.sample_seconds:
+    if not _is_started_once(program) or program.drop_caches:
         return "side by side takes programs that are started once, with nothing done beside them"
     if program.beside != NOTHING or arm.unlimited is not arm:
         return "side by side, nothing else is beside a program, nor any limit on it"
@@ -70,6 +73,19 @@ def refusal(program: Program, arm: Arm) -> str:
     if needed > free:
         return f"two programs side by side take {needed} bytes of memory, and {free} are free"
     return ""
+
+
+def _is_started_once(program: Program) -> bool:
+    several = program.repetitions > 1 or program.then or program.check or program.ranks
+    return not (several or program.as_given or program.sample_seconds)
+
+
+def clock(program: Program, arm: Arm) -> tuple[str, ...]:
+    """The words before a program in turn that tell its CPU time; none where nothing could."""
+    is_told = _is_started_once(program) and program.beside == NOTHING
+    if not is_told or KERNEL in arm.isolates or not_compiled():
+        return ()
+    return (str(CPUTIME), inner_command.EVIDENCE.strip(), NO_FIFO)
 
 
 def obstacle() -> str:
@@ -84,16 +100,10 @@ def make_ready(may_take_turns: bool) -> None:
 
     Raises UserError: there is no compiler, or no controller of CPU time that we may use.
     """
-    with tempfile.TemporaryDirectory(dir=places.OWN) as folder:
-        part = Path(folder) / CPUTIME.name
-        words = ["gcc", "-std=gnu11", "-O2", "-static", "-o", str(part), str(SOURCE)]
-        try:
-            subprocess.run(words, check=True, capture_output=True, text=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            problem = f"what tells CPU time cannot be compiled: {getattr(error, 'stderr', error)}"
-            action = "as root: apt-get install gcc libc6-dev"
-            raise UserError(problem, where=str(SOURCE), action=action) from None
-        part.replace(CPUTIME)
+    if why := not_compiled():
+        problem = f"what tells CPU time cannot be compiled: {why}"
+        action = "as root: apt-get install gcc libc6-dev"
+        raise UserError(problem, where=str(SOURCE), action=action)
     try:
         with control_groups():
             pass
@@ -105,6 +115,21 @@ def make_ready(may_take_turns: bool) -> None:
                 action="measure as root on the node; or write `design: side-by-side-or-in-turn`"
                 " into the scale, for CPU time one after the other",
             ) from None
+
+
+def not_compiled() -> str:
+    """Why the program that tells CPU time cannot be compiled; empty as soon as it is."""
+    if CPUTIME.exists():
+        return ""
+    with tempfile.TemporaryDirectory(dir=places.OWN) as folder:
+        part = Path(folder) / CPUTIME.name
+        words = ["gcc", "-std=gnu11", "-O2", "-static", "-o", str(part), str(SOURCE)]
+        try:
+            subprocess.run(words, check=True, capture_output=True, text=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            return str(getattr(error, "stderr", error))
+        part.replace(CPUTIME)
+    return ""
 
 
 def hierarchies(root: Path = CONTROL_GROUPS) -> tuple[Path, ...]:

@@ -149,10 +149,11 @@ def _add_started(
             "valid": stage == "valid" and row["final"],
         }
         work = plan.extra_work(plan.case(run.case), run.arm)
-        metrics = (*parsed.metrics, *metrics_counted(record.evidence, record.parameters))
-        if plan.in_pairs(case.name):
-            # By its own clock a program that shares its CPU tells nothing.
-            metrics = cpu_metrics(record.evidence)
+        metrics = cpu_metrics(record.evidence)
+        # By its own clock a program that shares its CPU tells nothing.
+        if not plan.in_pairs(case.name):
+            counted = metrics_counted(record.evidence, record.parameters)
+            metrics = (*parsed.metrics, *counted, *metrics)
         for metric in (each.credited(work) for each in metrics):
             tables["metrics"].append(shared | _number(metric, case))
     tables["samples"] += [key | dict(sample) for sample in outputs.samples]
@@ -199,7 +200,7 @@ def _number(metric: Metric, case: Case) -> Row:
 
 
 def cpu_metrics(evidence: Mapping[str, str]) -> tuple[Metric, ...]:
-    """The CPU time of a program that was measured side by side, and of all else in its group."""
+    """The CPU time of a program, where it was told; side by side, of all else in its group too."""
     told = [evidence.get(f"{mode}_seconds") for mode in ("user", "system")]
     if None in told:
         return ()

@@ -7,7 +7,7 @@ import pandas as pd
 
 from parity.analysis import conclusions, outcomes
 from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, RANKS
-from parity.benchmarks.description import FigureSpec, Form
+from parity.benchmarks.description import CPU_SECONDS, FigureSpec, Form
 from parity.core import wording
 from parity.core.wording import capital, listed, span
 from parity.report import answer, formatting, series
@@ -42,9 +42,10 @@ def _concluded(row: Row) -> tuple[str, ...]:
 
 
 def _compared(view: View, kind: str) -> list[Row]:
-    """The planned comparisons of one kind, for the plan's own arms."""
+    """The planned comparisons of one kind and CPU time in turn, for the plan's own arms."""
     compared = view.analysis.comparisons
-    wanted = (compared["kind"] == kind) & compared["planned"] & compared["arm"].isin(view.arms)
+    is_told = compared["planned"] | (compared["metric"] == CPU_SECONDS.metric)
+    wanted = (compared["kind"] == kind) & is_told & compared["arm"].isin(view.arms)
     return [formatting.of(view.plan, row) for row in in_order(view, compared[wanted])]
 
 
