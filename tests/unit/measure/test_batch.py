@@ -129,6 +129,28 @@ def test_a_first_block_in_which_nothing_can_be_compared_ends_it(
         assert ("no module named x" in capsys.readouterr().out) == (reason == "exit-status")
 
 
+@pytest.mark.parametrize(("failed", "reason", "is_vain"), [
+    ({"namespaces", "native-a"}, "exit-status", True), ({"namespaces"}, "exit-status", False),
+    # The other of a pair may not have come.
+    ({"namespaces", "native-a"}, "not-started", False),
+])  # fmt: skip
+def test_a_first_pair_whose_reference_fails_ends_it(tmp_path, failed, reason, is_vain) -> None:
+    plan = trial(case_of("sysbench"), arms=(*PAIR, "namespaces"), design="side-by-side")
+    of = next(each for each in plan.blocks if each.runs[0].arm == "namespaces"
+              or each.runs[1].arm == "namespaces")  # fmt: skip
+    folder = tmp_path / of.name
+    for run in of.runs:
+        attempt = folder / "runs" / run.name / "attempt-1"
+        attempt.mkdir(parents=True)
+        RECORD.write_in(attempt, run_record_of(reason=reason if run.arm in failed else ""))
+    BLOCK.write_in(folder, replace(block_record_of(sessions=0), name=of.name, runs=of.runs))
+    if is_vain:
+        with pytest.raises(UserError, match="nothing of this study can be compared"):
+            block._refuse_vain(plan, folder)
+    else:
+        block._refuse_vain(plan, folder)
+
+
 def test_a_batch_runs_its_blocks_one_after_the_other(tmp_path: Path, measured) -> None:
     plan = _plan()
     first, second, third = names = _names(plan, 0, 1, 2)
@@ -152,8 +174,12 @@ def test_a_finished_block_counts_if_it_was_measured_with_the_images_of_now(
     plan = replace(_plan(), arms=(*PAIR, "apptainer"))
     images = {"sif": ImageRecord("sif", digest=now)}
     assert not is_measured(plan, tmp_path, images)
-    BLOCK.write_in(tmp_path, block_record_of(start={"arms": to_builtins(arms)}))
-    assert is_measured(plan, tmp_path, images) == counts
+    runs = [{"run": f"sysbench.{arm}", "case": "sysbench", "arm": arm} for arm in arms]
+    for made, is_counted in ((runs, counts), (runs[:2], True)):
+        started = {"arms": to_builtins({run["arm"]: arms[run["arm"]] for run in made})}
+        BLOCK.write_in(tmp_path, block_record_of(start=started, runs=made))
+        # A pair of natives knows nothing of arms that the study has now as well.
+        assert is_measured(plan, tmp_path, images) == is_counted
 
 
 def test_what_is_measured_is_not_measured_again(tmp_path: Path, measured) -> None:

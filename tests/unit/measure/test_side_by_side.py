@@ -58,6 +58,7 @@ def test_a_program_waits_at_its_fifo_in_its_control_group(arm, runtime, monkeypa
     entered = ["/bin/sh", "-c", script, "enter", f"{top}/parity/1/program/cgroup.procs", "--"]
     assert words[: len(entered)] == entered
     assert [word for word in words if word in runtime] == runtime
+    assert {"HOME=/tmp/parity/w/1", "TMPDIR=/tmp/parity/w/1"} <= {*words}
     waits = [str(side_by_side.CPUTIME), "parity-evidence", "/tmp/parity/w/1/go"]
     assert words[-6:] == [*waits, *PROGRAM.argv] and "--chdir=/tmp/parity/w/1" in words
     assert [Path(words[i]).name for i in _from(words, "taskset", 3)] == ["taskset", "-c", "3"]
@@ -123,15 +124,21 @@ def test_without_a_controller_of_cpu_time_no_pair_is_started(lost, tmp_path: Pat
         pass
 
 
+def test_what_fails_within_the_groups_is_not_taken_for_their_want(tmp_path: Path) -> None:
+    with pytest.raises(BrokenPipeError), side_by_side.control_groups(_tree(tmp_path, 1)):
+        raise BrokenPipeError
+
+
 def test_no_control_groups_are_a_message_unless_turns_may_be_taken(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(side_by_side, "CPUTIME", tmp_path / "cputime")
     monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
-    monkeypatch.setattr(side_by_side.subprocess, "run", _compiled)
+    monkeypatch.setattr(side_by_side.subprocess, "run", _made)
     monkeypatch.setattr(side_by_side, "hierarchies", lambda root: (tmp_path / "none",))
     side_by_side.make_ready(may_take_turns=True)
     with pytest.raises(UserError, match="no two programs") as raised:
         side_by_side.make_ready(may_take_turns=False)
     assert "as root" in raised.value.action and "side-by-side-or-in-turn" in raised.value.action
+    assert side_by_side.obstacle().startswith("no two programs")
     monkeypatch.undo()
     monkeypatch.setattr(side_by_side, "CPUTIME", tmp_path / "another")
     monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
@@ -140,11 +147,12 @@ def test_no_control_groups_are_a_message_unless_turns_may_be_taken(tmp_path, mon
         side_by_side.make_ready(may_take_turns=True)
     assert "apt-get install gcc" in raised.value.action
     # In turn the clock on the wall is enough.
-    assert side_by_side.clock(PROGRAM, every_arm()["podman"]) == ()
+    assert side_by_side.clocked(PROGRAM, every_arm()["podman"]) == PROGRAM
 
 
-def _compiled(words, **_) -> None:
-    Path(words[words.index("-o") + 1]).touch()
+def _made(words, **_) -> None:
+    if words[0] == "gcc":
+        Path(words[words.index("-o") + 1]).touch()
 
 
 ALIKE = [{"cpu.weight": "100"}, {"cpu.weight": "100", "cpu.max": "max 100000"}]
@@ -230,18 +238,49 @@ def test_what_tells_cpu_time_ends_as_the_program_did(script, code, tmp_path, mon
 
 @pytest.mark.parametrize("changed", [
     {"repetitions": 2}, {"then": (("/bin/true",),)}, {"check": ("/bin/true",)}, {"ranks": 2},
-    {"as_given": True}, {"sample_seconds": 0.1}, {"beside": Beside()},
+    {"as_given": True}, {"sample_seconds": 0.1}, {"beside": Beside()}, {"drop_caches": True},
 ])  # fmt: skip
 def test_in_turn_cpu_time_is_told_of_one_start_of_one_process(
     changed, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setattr(side_by_side, "CPUTIME", program := tmp_path / "cputime")
-    program.touch()
-    words = (str(program), "parity-evidence", "-")
-    several = replace(PROGRAM, cpus=(0, 1), drop_caches=True)
-    assert side_by_side.clock(several, every_arm()["docker"]) == words
-    assert side_by_side.clock(replace(PROGRAM, **changed), every_arm()["docker"]) == ()
-    assert side_by_side.clock(PROGRAM, every_arm()["gvisor"]) == ()
+    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
+    tried = list[str]()
+    monkeypatch.setattr(side_by_side.subprocess, "run", lambda w, **_: (tried.append(w[0]), _made(w)))
+    threads = replace(PROGRAM, cpus=(0, 1))
+    for _ in range(2):
+        told = side_by_side.clocked(threads, every_arm()["docker"])
+        assert told.argv == (str(program), "parity-evidence", "-", *PROGRAM.argv)
+    assert tried[0] == "gcc" and len(tried) == 2
+    other = replace(PROGRAM, **changed)
+    assert side_by_side.clocked(other, every_arm()["docker"]) == other
+    assert side_by_side.clocked(PROGRAM, every_arm()["gvisor"]) == PROGRAM
+
+
+def test_where_what_tells_cpu_time_cannot_be_run_it_stands_before_nothing(tmp_path, monkeypatch):
+    """As in a folder without leave to run programs, which a hardened node's `/tmp` is."""
+    monkeypatch.setattr(side_by_side, "CPUTIME", tmp_path / "cputime")
+    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
+    compiler = tmp_path / "gcc"
+    compiler.write_text("#!/bin/sh\necho >> $0-calls\nshift 4; touch $1")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for _ in range(2):
+        assert side_by_side.clocked(PROGRAM, every_arm()["docker"]) == PROGRAM
+    assert "Permission denied" in side_by_side.not_compiled()
+    assert (tmp_path / "gcc-calls").read_text() == "\n"
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
+def test_a_script_without_a_first_line_is_started_as_a_shell_does(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
+    monkeypatch.setattr(side_by_side, "CPUTIME", program := tmp_path / "cputime")
+    assert side_by_side.not_compiled() == ""
+    script = tmp_path / "solver"
+    script.write_text("exit 7\n")
+    script.chmod(0o755)
+    words = [program, "parity-evidence", "-", script]
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 7
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")

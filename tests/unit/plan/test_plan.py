@@ -216,6 +216,10 @@ def test_what_a_pilot_saw_decides_the_design_and_only_where_the_scale_says_so(tm
     assert not plan.pairs and plan.design == "side-by-side"
     assert {case.primary for case in plan.cases} == {("cpu_seconds",)}
     assert plan.case("sysbench").parameters["events"] == 700
+    # Where the scale asks for no design of the pilot's, its own holds.
+    assert _paired(tmp_path, design="side-by-side-or-in-turn", pilot=True).is_paired
+    plan = make_plan(load_study(tmp_path / "study.yaml", "smoke", found=found))
+    assert plan.design == "side-by-side-or-in-turn"
     with pytest.raises(UserError, match="only a pilot sees whether"):
         _paired(tmp_path, **given | {"pilot": False})
 

@@ -171,10 +171,11 @@ def test_times_come_from_the_same_parameters_where_there_are_any(single, tmp_pat
     half = {**case.parameters, "events": case.parameters["events"] // 2}
     same, other = canonical(case.parameters), canonical(half)
 
-    def table(name: str, rows: list[tuple[str, float | None]]) -> Path:
+    def table(name: str, rows: list[tuple[str, float | None]], evidence: str = "{}") -> Path:
         path = tmp_path / name
-        named = [(case.name, *row) for row in rows]
-        pandas.DataFrame(named, columns=["case", "parameters", "wall_seconds"]).to_parquet(path)
+        named = [(case.name, *row, evidence) for row in rows]
+        columns = ["case", "parameters", "wall_seconds", "evidence"]
+        pandas.DataFrame(named, columns=columns).to_parquet(path)
         return path
 
     first = table("first", [(other, 1.0), (other, None)])
@@ -182,9 +183,10 @@ def test_times_come_from_the_same_parameters_where_there_are_any(single, tmp_pat
     assert seconds_before(single, [first]) == {case.name: MeasuredBefore(2.0, False)}
     assert seconds_before(single, [first, second]) == {case.name: MeasuredBefore(4.0, True)}
     assert seconds_before(single, []) == {}
-    # Of two on one CPU each takes half of what both do.
-    pairs = replace(single, pairs=(case.name,))
-    assert seconds_before(pairs, [first]) == {case.name: MeasuredBefore(1.0, False)}
+    # Of two that were on one CPU each takes half of what both did, whatever is planned.
+    pairs = table("pairs", [(same, 2.0)], '{"group_seconds":"1.9"}')
+    for plan in single, replace(single, pairs=(case.name,)):
+        assert seconds_before(plan, [pairs]) == {case.name: MeasuredBefore(1.0, True)}
     assert expected_seconds(single.blocks[0], {case.name: MeasuredBefore(4.0, True)}) is None
 
 

@@ -46,6 +46,24 @@ def test_own_parameters_then_own_machine_then_more_blocks_decide(tmp_path) -> No
     assert not best[0].same
 
 
+def test_cpu_time_in_turn_says_nothing_of_how_pairs_scatter(tmp_path) -> None:
+    plan = synthetic.plan(12, ARMS)
+    rows = synthetic.records(plan, block_spread=0.2)
+    of_time = [one for one in rows["metrics"] if one["metric"] == "time"]
+    rows["metrics"] += [o | {"metric": "cpu_seconds", "primary": False} for o in of_time]
+    pilot = analysed(synthetic.write(tmp_path / "live/in-turn", plan, rows))
+    paired = msgspec.structs.replace(plan.case("sysbench"), primary=("cpu_seconds",))
+    assert Noises([pilot], VM).of(plan.case("sysbench"), "time").dataset
+    assert not Noises([pilot], VM).of(paired, "cpu_seconds").dataset
+
+
+def test_a_first_look_proves_less_than_the_same_blocks_seen_once() -> None:
+    once, looked = (proof.Proof(_noise(), ARMS, looks) for looks in ((), (7, 9, 12, 17, 24, 30)))
+    assert looked.margin(7, 0.8) > 1.2 * once.margin(7, 0.8)
+    pair = proof.Proof(_noise(), ARMS, is_pair=True)
+    assert pair.margin(14, 0.8) < once.margin(14, 0.8)
+
+
 def test_a_pilot_that_cannot_be_read_is_named(tmp_path) -> None:
     folder = tmp_path / "live/synthetic-x"
     (folder / "records").mkdir(parents=True)

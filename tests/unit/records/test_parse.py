@@ -10,7 +10,7 @@ from parity.core.errors import UserError
 from parity.measure.documents import Binary
 from parity.plan.plan import Plan
 from parity.records import schema
-from parity.records.parse import measured_binary, parse_block
+from parity.records.parse import measured_binary, outputs_of, parse_block
 
 GOLDEN = Path(__file__).parents[2] / "golden/sysbench/real.txt"
 PARAMETERS = {"prime": 10000, "events": 2800, "threads": 1}
@@ -133,6 +133,15 @@ def test_a_broken_record_is_named_with_its_attempt_and_its_key() -> None:
     with pytest.raises(UserError, match="no run record") as refused:
         parse_block(_plan(), KEY | {"record": canonical(block_record_of())}, [raw])
     assert refused.value.where == "the record of b, sysbench.docker, attempt 1: session"
+
+
+def test_what_ours_said_is_for_no_pattern_of_a_program() -> None:
+    left = {"stdout": b"", "stderr": b"a warning\nparity-evidence ended=5\n", "files": "{}"}
+    run = run_record_of()
+    told = outputs_of(
+        _plan().case("sysbench"), block_record_of(), "docker", left | {"samples": ""}, run
+    )
+    assert told.stderr == "a warning\n"
 
 
 CPU = {"user_seconds": "0.5", "system_seconds": "0.25"}

@@ -26,6 +26,14 @@ def test_what_was_timed_is_what_programs_told() -> None:
     assert found["startup-warm"].timed == found["startup-warm"].running
 
 
+def test_each_of_a_pair_ran_half_of_the_time() -> None:
+    pairs = ARCHIVE.with_name("epyc4-pairs-2026-11-26")
+    runs = pd.read_parquet(pairs / "records/runs.parquet")
+    found = {each.case: each for each in case_times(pairs)}["sysbench"]
+    walls = runs.loc[runs["case"] == "sysbench", "wall_seconds"]
+    assert found.running == pytest.approx(walls.sum() / 2)
+
+
 def test_sessions_lasted_longer_than_their_runs() -> None:
     running = sum(each.running for each in case_times(ARCHIVE))
     assert running < session_seconds(ARCHIVE) < 1.1 * running

@@ -132,7 +132,10 @@ def comparisons(engine: Engine) -> Iterator[tuple[Conclusion, Contrast]]:
     for case, metric in engine.by_case.keys() - dataset.margins.keys():
         if case in shorter:
             continue
-        arms_of[case, metric] = set(dataset.arms_of(case))
+        told = engine.by_case[case, metric].by_arm
+        # What has no clock of CPU time, as another kernel, has none in any block.
+        arms = [arm for arm in dataset.arms_of(case) if arm in told or metric != CPU_SECONDS.metric]
+        arms_of[case, metric] = set(arms)
     for (case, metric), arms in sorted(arms_of.items()):
         of_time = plan.case(case).margin if metric == CPU_SECONDS.metric else None
         margin = dataset.margins.get((case, metric), of_time)

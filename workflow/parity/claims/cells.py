@@ -18,6 +18,7 @@ from parity.analysis.decision import NONE
 from parity.analysis.evidence import Numbers, half_width, sample
 from parity.analysis.sequential import ONE_LOOK, Levels, strictest
 from parity.benchmarks import benchmarks
+from parity.benchmarks.description import OF_ANY
 from parity.claims.published import Published
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
@@ -356,9 +357,10 @@ def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:
     Of several levels of a parameter one is enough; the coverage says which are missing.
     """
     benchmark, metric = chosen.benchmark, chosen.metric
-    # What publications print is no CPU time of pairs.
-    in_turn = (case for case in data.plan.cases if case.name not in data.plan.pairs)
-    cases = [case for case in in_turn if case.benchmark == benchmark]
+    # What publications print is no CPU time of pairs; by clocks of ours pairs are asked, too.
+    pairs = () if metric in {each.metric for each in OF_ANY} else data.plan.pairs
+    asked_of = (case for case in data.plan.cases if case.name not in pairs)
+    cases = [case for case in asked_of if case.benchmark == benchmark]
     none = f"the dataset holds no case of {benchmark}"
     if not cases:
         declared = [entry.reason for entry in data.plan.not_tested if entry.benchmark == benchmark]
@@ -375,6 +377,7 @@ def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:
         asked = listed(f"{name} {listed(levels)}" for name, levels in chosen.parameters.items())
         return [], NOT_AT_ONCE, f"no case of {benchmark} has {asked} at once"
     known = {case for case, of in data.engine.by_case if of == metric}
-    if not any(case.name in known or metric in case.primary for case in fitting):
+    told = [case for case in fitting if case.name in known or metric in case.primary]
+    if not told:
         return [], NO_METRIC, f"{benchmark} gives no {metric} here"
-    return fitting, CASE_IS_THERE, ""
+    return told, CASE_IS_THERE, ""

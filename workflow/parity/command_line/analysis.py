@@ -36,7 +36,7 @@ def look(
             so_far = Path(temporary) / "live" / planned.campaign
             collect(plan, folders, images, system, so_far)
             analysed = analysis.analysed(so_far, load_exclusions(exclusions))
-        took, limit = lasted(planned, folders)[0], planned.minutes
+        took, limit = lasted(planned, folders).measured, planned.minutes
         time = None if limit is None else (took, 60 * limit - took)
         found = look_at(analysed, number, last.stops if last else [], time)
         bounds = answer.in_short((planned, analysed.analysis.comparisons)) or ["no bound yet"]

@@ -48,10 +48,7 @@ from parity.runtimes.model import SCRATCH, Arm, Launch, name_in
 
 @dataclass(frozen=True)
 class Order:
-    """What an attempt is to do: a run of a case in an arm, whose state the session found out.
-
-    `clock`: the words before the program that tell its CPU time, if any.
-    """
+    """What an attempt is to do: a run of a case in an arm, whose state the session found out."""
 
     run: str
     case: Case
@@ -59,7 +56,6 @@ class Order:
     state: ArmState
     program: Program
     session: Session
-    clock: tuple[str, ...] = ()
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -195,7 +191,7 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
         # Nothing of the program ran, and its arm says why.
         said = refusal(attempt.error or stderr) if order.arm.limit != NO_LIMIT else ""
         reason, detail = (LIMIT_REFUSED, said) if said else (reason, detail)
-    environment = {} if several else inner_command.program_environment(program)
+    environment = {} if several else inner_command.program_environment(program, attempt.work)
     variables = "".join(f"{name}={value}\n" for name, value in environment.items())
     first, last = (1, None) if program.repetitions > 1 else (0, 1 + len(program.then))
     timed = attempt.finished[first:last]
@@ -394,7 +390,7 @@ def _run(attempt: Attempt) -> None:
     """
     order, folder = attempt.order, attempt.folder
     program = order.program
-    lines = [(*order.clock, *program.argv), *program.then, *filter(None, [program.check])]
+    lines = [program.argv, *program.then, *([program.check] if program.check else [])]
     tools = order.session.tools
     starts = [inner_command.witnessed(replace(program, argv=words), tools=tools) for words in lines]
     if program.repetitions > 1:

@@ -28,7 +28,7 @@ from parity.measure.session import (
     tell_what_lacks,
     this_allocation,
 )
-from parity.measure.side_by_side import clock, make_pair, make_ready, refusal
+from parity.measure.side_by_side import clocked, make_pair, make_ready, refusal
 from parity.plan.looks import Batch, Stop, is_stopped
 from parity.plan.plan import EITHER, Block, Case, Plan, Run
 from parity.plan.system import System
@@ -102,6 +102,7 @@ def run_block(
                     tell_what_lacks(session, plan)
                 not_started |= BlockRun(plan, left, session, folder).make_all_runs()
                 end_session(session, folder)
+                progress.renew(folder)
             record = documents.BlockRecord(
                 campaign=plan.campaign, name=block.name, number=block.number, runs=block.runs,
                 sessions=documents.read_sessions(folder), not_started=not_started,
@@ -195,8 +196,7 @@ class BlockRun:
             return documents.NotStarted(reason="not-tested", detail=error.what)
         if reason:
             return documents.NotStarted(reason=reason, detail=detail)
-        words = () if is_pair else clock(program, arm)
-        return Order(run.name, of_arm, arm, state, program, self.session, words)
+        return Order(run.name, of_arm, arm, state, program, self.session)
 
     def _attempt_until_settled(self, *orders: Order) -> None:
         """Attempts of a run, or of a pair of runs, until they are good or tried often enough."""
@@ -285,7 +285,7 @@ def _program(
         refused = f"{SCRATCH} has {free} bytes free, and {least} are needed"
     if refused := refused or program.beside.refusal(arm.isolates, program.ranks):
         raise UserError(refused)
-    return program
+    return program if paired else clocked(program, arm)
 
 
 def run_batch(
@@ -328,7 +328,8 @@ def run_batch(
 def _refuse_vain(plan: Plan, folder: Path) -> None:
     """Say of the first block that was measured which runs failed, and why.
 
-    Raises UserError: by that no arm could be compared with the reference, so that going on is vain.
+    Raises UserError: by that no arm could be compared with the reference, so that going on is vain;
+    of a pair, the reference itself failed in all cases, and was started.
     """
     record, good, lost = documents.BLOCK.read_in(folder), set(), list[str]()
     for run in record.runs:
@@ -349,7 +350,10 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
     whole = ((case.name, plan.reference) for case in plan.cases)
     there = {case for case, reference in whole if (case, reference) in good}
     arms = {arm for case, arm in good if case in there}
-    if lost and not plan.is_pair(plan.block(record.name)) and arms <= {*plan.aa_pair}:
+    is_vain = arms <= {*plan.aa_pair}
+    if plan.is_pair(plan.block(record.name)):
+        is_vain = not there and not any("not-started" in line for line in lost)
+    if lost and is_vain:
         problem = "\n".join(["nothing of this study can be compared", *lost])
         action = "mend that, and start the same command again"
         raise UserError(problem, where=f"block {record.name}", action=action)
@@ -378,10 +382,11 @@ def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> 
     """Whether the block in a folder is finished, with the images (by format) that are here now."""
     if not documents.BLOCK.is_in(folder):
         return False
-    formats = {arm: every_arm()[arm].image_format or "" for arm in plan.arms}
+    record = documents.BLOCK.read_in(folder)
+    formats = {run.arm: every_arm()[run.arm].image_format or "" for run in record.runs}
     now = {arm: images[name].digest if name in images else "" for arm, name in formats.items()}
     # A block of which all was stopped has no session, and nothing that an image could change.
-    sessions = documents.BLOCK.read_in(folder).sessions
+    sessions = record.sessions
     then = sessions[-1].start.arms if sessions else {}
     return not sessions or all(then[arm].image_digest == digest for arm, digest in now.items())
 

@@ -41,7 +41,8 @@ int main(int argc, char **argv) {
   pid_t child = fork();
   if (child < 0) return fail("fork");
   if (child == 0) {
-    execv(argv[3], argv + 3);
+    // As a shell would: what has no first line to say otherwise is a script.
+    execvp(argv[3], argv + 3);
     _exit(fail(argv[3]));
   }
   while (wait4(child, &status, 0, &used) < 0)

@@ -58,13 +58,13 @@ WITNESS = Path(__file__).with_name("witness.sh").read_text(encoding="utf-8")
 WITNESS = WITNESS.replace("@marker@", MARKER)
 
 
-def program_environment(program: Program) -> dict[str, str]:
-    """The whole environment of the program, the same in every arm."""
+def program_environment(program: Program, folder: Path = WORK) -> dict[str, str]:
+    """The whole environment of a program that works in a folder, the same in every arm."""
     fixed = {
-        "HOME": str(WORK),
+        "HOME": str(folder),
         "LC_ALL": "C",
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        "TMPDIR": str(WORK),
+        "TMPDIR": str(folder),
         "TZ": "UTC",
     }
     return dict(sorted((fixed | dict(program.environment)).items()))
@@ -79,7 +79,7 @@ def witnessed(program: Program, folder: Path = WORK, tools: str = "") -> list[st
     cpus, begin, variables = ",".join(map(str, program.cpus)), EVIDENCE.strip(), []
     if program.ranks:
         cpus, begin, variables = CPU, f"{EVIDENCE}{RANK}@{HOST}", [VARIABLES]
-    assignments = [f"{name}={value}" for name, value in program_environment(program).items()]
+    assignments = [f"{name}={value}" for name, value in program_environment(program, folder).items()]
     # The static `env` cannot change its folder.
     there = [f"--chdir={folder}"]
     go = [*tool(tools, "/bin/sh"), "-c", 'cd "$0" && exec "$@"', str(folder)] if tools else []

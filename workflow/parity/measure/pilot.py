@@ -28,6 +28,7 @@ from parity.core.files import as_text
 from parity.measure import places
 from parity.measure.attempt import Order, make_attempt
 from parity.measure.busy import Begun, design_here
+from parity.measure.inner_command import without_evidence
 from parity.measure.node import facts, node_name
 from parity.measure.session import Session, begin_session, this_allocation
 from parity.measure.side_by_side import refusal
@@ -93,7 +94,7 @@ def native_outputs(
         if path.is_file()
     }
     return Outputs(
-        stdout=texts["stdout"], stderr=texts["stderr"],
+        stdout=texts["stdout"], stderr=without_evidence(texts["stderr"].encode()).decode(),
         files={path.name: as_text(path.read_bytes()) for path in (attempt / "files").glob("*")},
         wall_seconds=made.starts_wall_seconds,
         samples=tuple(map(json.loads, texts.get("samples.jsonl", "").splitlines())),
@@ -131,7 +132,7 @@ def find_amount(
         seconds = min(map(benchmark.timed_seconds, made))
         better = next_amount(amount, seconds, target, most) if seconds else amount
         # Where a unit takes longer than the target, there is nothing nearer than one of them.
-        if -NEAR <= seconds / target - 1 <= near or better == amount < most:
+        if -NEAR <= seconds / target - 1 <= near or (seconds and better == amount < most):
             for parsed in map(benchmark.parse, made):
                 if not parsed.valid:
                     why = f"its output is not valid: {parsed.reason}, {parsed.detail}"

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -111,11 +111,15 @@ def leave_out(waited: float, folder: Path) -> None:
 
 def count(run: str, reason: str, was_started: bool, folder: Path) -> None:
     """Add one run of the block that was begun; `reason` is empty if it ended well."""
+    kind, before = "runs_ended" if was_started else "runs_not_started", PROGRESS.read_in(folder)
+    renew(folder, **{kind: getattr(before, kind) | {run: reason}})
+
+
+def renew(folder: Path, **changed: Any) -> None:
+    """Count the time of the session until now, with these changes."""
     before, now = PROGRESS.read_in(folder), places.now()
     seconds = before.seconds_before + _seconds_between(before.session_started, now)
-    kind = "runs_ended" if was_started else "runs_not_started"
-    counted = {kind: getattr(before, kind) | {run: reason}}
-    PROGRESS.write_in(folder, replace(before, updated=now, seconds=round(seconds, 3), **counted))
+    PROGRESS.write_in(folder, replace(before, updated=now, seconds=round(seconds, 3), **changed))
 
 
 def show(line: str) -> None:

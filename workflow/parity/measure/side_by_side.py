@@ -14,7 +14,6 @@ a program in the root group would be given another share of the CPU. A bare prog
 
 import errno
 import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -38,10 +37,10 @@ from parity.measure.attempt import (
     ending_left_overs,
 )
 from parity.measure.documents import Gate, RunRecord
-from parity.measure.node import steal_fraction
+from parity.measure.node import read, steal_fraction
 from parity.measure.timed_process import end_orphans, launch_environment, run_and_wait
 from parity.runtimes.limits import CONTROL_GROUPS, CpuLimit, control_group_version
-from parity.runtimes.model import KERNEL, Arm
+from parity.runtimes.model import KERNEL, SCRATCH, Arm
 
 SOURCE = Path(__file__).with_name("cputime.c")
 # Called after what it is made of; no longer than the kernel keeps the name of a process.
@@ -50,6 +49,7 @@ CPUTIME = places.OWN / f"{SOURCE.stem}-{digest(SOURCE)[-7:]}"
 GROUPS, PROGRAM = ("parity/0", "parity/1"), "program"
 START_SECONDS = 60.0
 NO_FIFO = "-"
+_TRIED = dict[Path, str]()  # why there is none, by where it should be
 # What decides how much of a CPU a group has, in both versions.
 _WEIGHTS = ("cpu.shares", "cpu.weight", "cpu.idle", "cpu.cfs_quota_us", "cpu.max")
 # Beyond this part of a pair's time one program was alone: its costs differ by a third or more, and
@@ -63,7 +63,7 @@ def refusal(program: Program, arm: Arm) -> str:
     """Why a program cannot be measured side by side in an arm; empty if it can."""
     if program.ranks or len(program.cpus) > 1:
         return "side by side takes programs of one process on one CPU"
-    if not _is_started_once(program) or program.drop_caches:
+    if not _is_started_once(program):
         return "side by side takes programs that are started once, with nothing done beside them"
     if program.beside != NOTHING or arm.unlimited is not arm:
         return "side by side, nothing else is beside a program, nor any limit on it"
@@ -77,22 +77,29 @@ def refusal(program: Program, arm: Arm) -> str:
 
 def _is_started_once(program: Program) -> bool:
     several = program.repetitions > 1 or program.then or program.check or program.ranks
-    return not (several or program.as_given or program.sample_seconds)
+    return not (several or program.as_given or program.drop_caches or program.sample_seconds)
 
 
-def clock(program: Program, arm: Arm) -> tuple[str, ...]:
-    """The words before a program in turn that tell its CPU time; none where nothing could."""
+def clocked(program: Program, arm: Arm) -> Program:
+    """A program in turn with what tells its CPU time before it; itself where nothing could."""
     is_told = _is_started_once(program) and program.beside == NOTHING
     if not is_told or KERNEL in arm.isolates or not_compiled():
-        return ()
-    return (str(CPUTIME), inner_command.EVIDENCE.strip(), NO_FIFO)
+        return program
+    return replace(program, argv=_clocked(program, NO_FIFO))
+
+
+def _clocked(program: Program, fifo: str) -> tuple[str, ...]:
+    return (str(CPUTIME), inner_command.EVIDENCE.strip(), fifo, *program.argv)
 
 
 def obstacle() -> str:
-    """Why no two programs can be measured side by side here, seen without making a group."""
-    if not all(os.access(top / "cgroup.procs", os.W_OK) for top in hierarchies()):
-        return "two control groups of CPU time take root"
-    return "" if shutil.which("gcc") else "what tells CPU time is compiled, and gcc is not here"
+    """Why no two programs can be measured side by side here; empty if they can."""
+    try:
+        places.make_places(SCRATCH)
+        make_ready(may_take_turns=False)
+    except UserError as refused:
+        return refused.what
+    return ""
 
 
 def make_ready(may_take_turns: bool) -> None:
@@ -118,17 +125,26 @@ def make_ready(may_take_turns: bool) -> None:
 
 
 def not_compiled() -> str:
-    """Why the program that tells CPU time cannot be compiled; empty as soon as it is."""
-    if CPUTIME.exists():
-        return ""
+    """Why there is no program that tells CPU time: it cannot be compiled, or does not run there.
+
+    Empty if there is one. What failed is not tried again.
+    """
+    why = _TRIED.get(CPUTIME)
+    if why is None or not (why or CPUTIME.exists()):
+        why = _TRIED[CPUTIME] = _compiled(CPUTIME)
+    return why
+
+
+def _compiled(program: Path) -> str:
     with tempfile.TemporaryDirectory(dir=places.OWN) as folder:
-        part = Path(folder) / CPUTIME.name
+        part = Path(folder) / program.name
         words = ["gcc", "-std=gnu11", "-O2", "-static", "-o", str(part), str(SOURCE)]
         try:
-            subprocess.run(words, check=True, capture_output=True, text=True)
+            for tried in words, [str(part), "-", NO_FIFO, "/bin/true"]:
+                subprocess.run(tried, check=True, capture_output=True, text=True)
         except (OSError, subprocess.CalledProcessError) as error:
-            return str(getattr(error, "stderr", error))
-        part.replace(CPUTIME)
+            return str(getattr(error, "stderr", "") or error)
+        part.replace(program)
     return ""
 
 
@@ -143,26 +159,31 @@ def hierarchies(root: Path = CONTROL_GROUPS) -> tuple[Path, ...]:
 @contextmanager
 def control_groups(root: Path = CONTROL_GROUPS) -> Iterator[None]:
     """The two groups, while the body runs; raises NotStarted: they cannot be made, and why."""
-    tops, made = hierarchies(root), [Path(group, PROGRAM) for group in GROUPS]
+    tops = hierarchies(root)
     try:
-        for top in tops:
-            if not (top / "cgroup.procs").exists():
-                raise NotStarted(f"there is no controller at {top}")
-            for path in made:
-                (top / path).mkdir(parents=True, exist_ok=True)
-                # In version 2 a group has controllers only if each group above it hands them down.
-                for above in reversed((top / path).parents[:3]):
-                    if (above / "cgroup.subtree_control").exists():
-                        (above / "cgroup.subtree_control").write_text("+cpu")
+        try:
+            _make_groups(tops)
+        except OSError as error:
+            raise NotStarted(f"{error.filename}: {error.strerror}") from error
         yield
-    except OSError as error:
-        raise NotStarted(f"{error.filename}: {error.strerror}") from error
     finally:
         # Engines make these groups in all hierarchies, with some of their own, and leave them.
         for top in {*tops, *root.glob("*")}:
             for folder, _, _ in os.walk(top / Path(GROUPS[0]).parent, topdown=False):
                 with suppress(OSError):
                     Path(folder).rmdir()
+
+
+def _make_groups(tops: Sequence[Path]) -> None:
+    for top in tops:
+        if not (top / "cgroup.procs").exists():
+            raise NotStarted(f"there is no controller at {top}")
+        for path in (Path(group, PROGRAM) for group in GROUPS):
+            (top / path).mkdir(parents=True, exist_ok=True)
+            # In version 2 a group has controllers only if each group above it hands them down.
+            for above in reversed((top / path).parents[:3]):
+                if (above / "cgroup.subtree_control").exists():
+                    (above / "cgroup.subtree_control").write_text("+cpu")
 
 
 def make_pair(
@@ -225,13 +246,14 @@ def _run(attempts: Sequence[Attempt], grouped: bool) -> None:
                 os.write(door, b"x")
 
     before = psutil.cpu_times(percpu=True)
-    finished = run_and_wait(
-        *starts,
-        environment=launch_environment(os.environ),
-        folder=places.WORK,
-        timeout_seconds=sum(attempt.order.case.timeout_seconds for attempt in attempts),
-        on_start=go,
-    )
+    try:
+        finished = run_and_wait(
+            *starts, environment=launch_environment(os.environ), folder=places.WORK,
+            timeout_seconds=sum(attempt.order.case.timeout_seconds for attempt in attempts),
+            on_start=go,
+        )  # fmt: skip
+    except OSError as error:
+        raise NotStarted(f"cannot start {starts[-1][0][0]}: {error.strerror}") from error
     after = psutil.cpu_times(percpu=True)
     for attempt, one in zip(attempts, finished, strict=True):
         attempt.finished.append(one)
@@ -243,8 +265,8 @@ def _run(attempts: Sequence[Attempt], grouped: bool) -> None:
 def command_of(attempt: Attempt, fifo: Path, group: str) -> list[str]:
     """The command line of a program that waits at a FIFO, in a control group; empty for none."""
     program, tools = attempt.order.program, attempt.order.session.tools
-    words = (str(CPUTIME), inner_command.EVIDENCE.strip(), str(fifo), *program.argv)
-    inner = inner_command.witnessed(replace(program, argv=words), attempt.work, tools)
+    waiting = replace(program, argv=_clocked(program, str(fifo)))
+    inner = inner_command.witnessed(waiting, attempt.work, tools)
     if not group:
         return attempt.line(inner)
     limits = attempt.order.program_arm.limit_words(CpuLimit(group=group)) or ()
@@ -288,8 +310,7 @@ def standing(group: str) -> list[dict[str, str]]:
     """
     top = hierarchies()[0]
     for procs in sorted((top / group).rglob("cgroup.procs")):
-        names = (Path(f"/proc/{pid}/comm") for pid in procs.read_text().split())
-        if any(name.exists() and name.read_text().strip() == CPUTIME.name for name in names):
+        if any(read(f"/proc/{pid}/comm") == CPUTIME.name for pid in read(procs).split()):
             leaf = procs.parent
             levels = [leaf, *leaf.parents][: len(leaf.relative_to(top / group).parts) + 1]
             return [

@@ -135,7 +135,8 @@ def _at_scale(
         for name in chosen
         for case in cases_of(name, document, scale, where, amounts.get(name, {}), software)
     )
-    is_busy_known, design = "busy" in size, found.design if found else size.get("design", IN_TURN)
+    is_busy_known = "busy" in size
+    design = found.design if found and is_busy_known else size.get("design", IN_TURN)
     if is_busy_known and not size.get("pilot"):
         problem, action = "only a pilot sees whether a node is busy", "write `pilot: true` as well"
         raise UserError(problem, where=f"{place}.busy", action=action)

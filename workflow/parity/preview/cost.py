@@ -100,15 +100,15 @@ def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefo
     before: dict[str, MeasuredBefore] = {}
     ours = {case.name: case for case in plan.run_cases}
     for table in tables:
-        rows = pd.read_parquet(table, columns=["case", "parameters", "wall_seconds"])
+        rows = pd.read_parquet(table, columns=["case", "parameters", "wall_seconds", "evidence"])
+        # Of two on one CPU each takes half of what both do.
+        rows["wall_seconds"] /= 1 + rows["evidence"].str.contains('"group_seconds"', regex=False)
         by_problem = rows.groupby(["case", "parameters"], observed=True, sort=False)
         medians = by_problem["wall_seconds"].median().dropna().reset_index()
         for case, parameters, seconds in medians.itertuples(index=False, name=None):
             if not (own := ours.get(case)):
                 continue
             same = parameters == canonical(own.parameters)
-            # Of two on one CPU each takes half of what both do.
-            seconds /= 2 if plan.in_pairs(case) else 1
             if case not in before or same > before[case].same:
                 before[case] = MeasuredBefore(seconds * _more(own, json.loads(parameters)), same)
     return before
@@ -162,10 +162,13 @@ def expected_seconds(block: Block, before: Mapping[str, MeasuredBefore]) -> floa
 
 
 def time_for(plan: Plan, here: Surroundings, case: str, blocks: int) -> str:
-    """How long so many of the plan's blocks take that hold the case, in words."""
-    block = next(each for each in plan.blocks if case in cases_of(each.runs))
-    seconds = expected_seconds(block, here.before)
-    return "?" if seconds is None else duration(shortest_wall([seconds] * blocks, here.at_once))
+    """How long so many times all of the plan's blocks take that hold the case, in words."""
+    held = [each for each in plan.blocks if case in cases_of(each.runs)]
+    once = [each for each in held if each.number == held[0].number]
+    seconds = [expected_seconds(each, here.before) for each in once]
+    if None in seconds:
+        return "?"
+    return duration(shortest_wall([*filter(None, seconds)] * blocks, here.at_once))
 
 
 def shortest_wall(seconds: Sequence[float], at_once: int) -> float:

@@ -3,7 +3,8 @@
 The scatter between blocks is taken from earlier measurements, the pilots. What a draw could just
 have proven is the larger of two margins, that of an arm against both natives and that of the A/A
 pair, which has to pass as well; of many draws its quantile is what so many blocks prove with that
-power. All that guards a decision is in it: both natives, runs far off and serial correlation.
+power. All that guards a decision is in it: both natives, runs far off, serial correlation, and the
+level of the look at which so many blocks are seen.
 """
 
 import math
@@ -21,6 +22,7 @@ import numpy as np
 from parity.analysis.analysis import Analysed, analysed
 from parity.analysis.decision import FEWEST_FOR_EQUIVALENCE, decide
 from parity.analysis.outcomes import EQUIVALENT
+from parity.analysis.sequential import ONE_LOOK, Levels, levels_at
 from parity.core.errors import UserError
 from parity.core.wording import listed
 from parity.measure.documents import LIVE
@@ -74,11 +76,16 @@ def pilots(
 class Proof:
     """What blocks that scatter in a way can prove of equal arms; a true difference needs more.
 
-    `arms`: the A/A pair, and the arms that are compared with it.
+    Args:
+        arms: the A/A pair, and the arms that are compared with it.
+        looks: of the plan, in numbers of blocks.
+        is_pair: whether each arm has a reference of its own, side by side, and no other native.
     """
 
-    def __init__(self, noise: Noise, arms: Sequence[str]) -> None:
-        self._noise, self._arms = noise, arms
+    def __init__(
+        self, noise: Noise, arms: Sequence[str], looks: tuple[int, ...] = (), is_pair: bool = False
+    ) -> None:
+        self._noise, self._arms, self._looks, self._is_pair = noise, arms, looks, is_pair
         self._drawn: dict[int, np.ndarray] = {}
 
     def margin(self, blocks: int, power: float) -> float:
@@ -111,6 +118,7 @@ class Proof:
         """The quantile of what draws of so many blocks could just have proven, a log."""
         if blocks not in self._drawn:
             random, proven = np.random.default_rng([SEED, blocks]), []
+            levels = levels_at(self._looks, blocks) if self._looks else ONE_LOOK
             pair, others = self._arms[:2], self._arms[2:]
             for name in islice(cycle(others or pair[1:]), DRAWS):
                 drawn = self._noise.drawn((*pair, name), blocks, random)
@@ -118,25 +126,26 @@ class Proof:
                     np.log(drawn[each]) if self._noise.is_log else drawn[each]
                     for each in (*pair, name)
                 )
-                proven.append(max(_passed([second - first]), _passed([arm - first, arm - second])))
+                both = [arm - first] if self._is_pair else [arm - first, arm - second]
+                proven.append(max(_passed(of, levels) for of in ([second - first], both)))
             self._drawn[blocks] = np.array(proven)
         return float(np.quantile(self._drawn[blocks], power))
 
 
-def _passed(effects: Sequence[np.ndarray]) -> float:
+def _passed(effects: Sequence[np.ndarray], levels: Levels) -> float:
     """The smallest margin that effects pass, a log; to a per cent of it, or infinite.
 
     Fewer runs lie far off by a wider margin: it is searched upwards from what passes without any.
     """
-    least = math.log1p(decide(effects, WIDEST).smallest_margin)
+    least = math.log1p(decide(effects, WIDEST, levels=levels).smallest_margin)
     if math.isinf(least):
         return least
     most = 1.001 * least
-    while decide(effects, math.expm1(most)).outcome != EQUIVALENT:
+    while decide(effects, math.expm1(most), levels=levels).outcome != EQUIVALENT:
         least, most = most, 1.5 * most
     while most > 1.01 * least:
         between = (least + most) / 2
-        if decide(effects, math.expm1(between)).outcome == EQUIVALENT:
+        if decide(effects, math.expm1(between), levels=levels).outcome == EQUIVALENT:
             most = between
         else:
             least = between
@@ -175,7 +184,8 @@ def needs(plan: Plan, noises: Noises) -> list[Need]:
     for (case, metric), margin in wanted.items():
         noise = noises.of(plan.case(case), metric)
         known = noise if noise.dataset else None
-        proof = Proof(known, arms_of(plan)) if known else None
+        about = plan.looks, plan.in_pairs(case)
+        proof = Proof(known, arms_of(plan), *about) if known else None
         found.append(Need(case, metric, margin, planned[case], known, proof))
     return found
 
@@ -256,7 +266,7 @@ def promise_lines(
             can.append(f"to ±{percent(margin)} % in {name} ({blocks} blocks)")
         if margin > need.margin:
             more = need.blocks[0] - _first(plan)
-            takes = _block(seconds) * _first(plan) + seconds[need.case] * more
+            takes = _block(plan, seconds) * _first(plan) + seconds[need.case] * more
             cannot.append(f"±{percent(need.margin)} % for {name} needs {duration(takes)}")
     arms = listed([plan.arm_titles[arm] for arm in arms_of(plan)[2:]])
     lines = folded(f"{limit} bound {f'{arms} {listed(can)}' if can else 'no cost'}", "")
@@ -274,10 +284,10 @@ def blocks_in_time(
     """
     longest = max((block.number for block in plan.blocks), default=0)
     left, first = 60 * (plan.minutes or 0.0), _first(plan)
-    made = min(longest, int(left / _block(seconds)))
+    made = min(longest, int(left / _block(plan, seconds)))
     if made < first:
         return {need.case: made for need in needs}
-    left -= first * _block(seconds)
+    left -= first * _block(plan, seconds)
     # Which block decides what nobody knows the scatter of is not known either.
     wanted = {need.case: need.blocks[0] if need.blocks else longest for need in needs}
     reached = dict.fromkeys(wanted, first)
@@ -294,8 +304,10 @@ def blocks_in_time(
 
 def _first(plan: Plan) -> int:
     """The first look, or the last block."""
-    return plan.looks[0] if plan.looks else len(plan.blocks)
+    return plan.looks[0] if plan.looks else max((b.number for b in plan.blocks), default=0)
 
 
-def _block(seconds: Mapping[str, float]) -> float:
-    return sum(seconds.values()) + SECONDS_BESIDE
+def _block(plan: Plan, seconds: Mapping[str, float]) -> float:
+    """Seconds of all blocks of one number: of one, or of one and a pair of each arm."""
+    alike = sum(block.number == 1 for block in plan.blocks)
+    return sum(seconds.values()) + SECONDS_BESIDE * alike

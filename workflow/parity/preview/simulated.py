@@ -22,12 +22,12 @@ import pandas as pd
 
 from parity.analysis import tables
 from parity.analysis.analysis import Analysed, Analysis
-from parity.analysis.contrast import Engine, weighted_sum
+from parity.analysis.contrast import Engine, over
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import Decision, decide
+from parity.analysis.decision import Decision
 from parity.analysis.evidence import Numbers, numbers
 from parity.analysis.outcomes import DIFFERENT
-from parity.benchmarks.description import OF_ANY
+from parity.benchmarks.description import CPU_SECONDS, OF_ANY
 from parity.claims.cells import Cell, JudgingData
 from parity.core.documents import canonical, digest_of_json
 from parity.plan.plan import PAIR, Case, Plan, cases_of
@@ -170,12 +170,14 @@ class Noises:
         """
         ranked: list[tuple[tuple[bool, bool, bool, int], Noise]] = []
         for pilot, by_case in self._pilots:
-            dataset, name = pilot.dataset, case.name
-            # Where nothing was measured in turn, a pair has the name of its case.
-            if dataset.plan.is_paired:
-                name = name.removesuffix(PAIR)
+            dataset, alone = pilot.dataset, case.name.removesuffix(PAIR)
+            # A pair has the name of its case where nothing was measured in turn.
+            is_pair, held = CPU_SECONDS.metric in case.primary, {c.name for c in dataset.plan.cases}
+            names = [n for n in (alone, f"{alone}{PAIR}")
+                     if n in held and dataset.plan.in_pairs(n) == is_pair]  # fmt: skip
+            name = next(iter(names), "")
             there = by_case.get((name, metric))
-            told = noise_of_pairs if dataset.plan.in_pairs(name) else noise_of
+            told = noise_of_pairs if is_pair else noise_of
             found = there and told(there, dataset.plan.reference, dataset.name)
             if found:
                 same = dataset.plan.case(name).parameters == case.parameters
@@ -263,11 +265,11 @@ class Simulated(JudgingData):
         """The plan's own comparisons of the A/A pair, of what was drawn."""
         found = {}
         for planned in self.plan.comparisons:
-            key, drawn = (planned.case, planned.metric), self.drawn
-            if key in drawn and planned.arm == self.plan.double and planned.margin:
-                arm, reference = map(drawn[key].costs, (planned.arm, planned.reference))
-                logs = weighted_sum([(1, arm), (-1, reference)])
-                found[key] = decide(list(logs.values()), planned.margin)
+            key = planned.case, planned.metric
+            if key in self.drawn and planned.arm == self.plan.double and planned.margin:
+                found[key] = self.engine.decided(
+                    over(*key, planned.arm, (planned.reference,), planned.margin)
+                )
         return found
 
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:

@@ -28,6 +28,7 @@ from parity.benchmarks.model import Outputs, metrics_counted
 from parity.core.documents import RESTORE, canonical
 from parity.core.errors import UserError
 from parity.measure.documents import BLOCK, RECORD, Binary, BlockRecord, RunRecord
+from parity.measure.inner_command import without_evidence
 from parity.measure.progress import INTERRUPTED, good_record
 from parity.plan.plan import Case, Plan, Run
 from parity.records import schema
@@ -216,7 +217,8 @@ def outputs_of(
     """What an attempt of a case left, its row of the RAW table; the case is as the arm runs it."""
     return Outputs(
         stdout=left["stdout"].decode("utf-8", "replace"),
-        stderr=left["stderr"].decode("utf-8", "replace"),
+        # What ours said there is for no pattern of a program.
+        stderr=without_evidence(left["stderr"]).decode("utf-8", "replace"),
         files=json.loads(left["files"]),
         wall_seconds=record.starts_wall_seconds,
         cpu_seconds=(record.user_seconds or 0.0) + (record.system_seconds or 0.0),

@@ -69,8 +69,8 @@ def case_times(dataset: Path) -> list[CaseTime]:
             record = RECORD.parse(row["record"], f"the record of {row['block']}, {row['run']}")
             outputs = outputs_of(case, block, run.arm, row, record)
             timed = case.definition.timed_seconds(outputs)
-            # Both of a pair take the same time.
-            share = 2 if plan.in_pairs(case.name) else 1
+            # Two on one CPU take the same time.
+            share = 2 if "group_seconds" in record.evidence else 1
             seconds[case.name].append((timed / share, sum(outputs.wall_seconds) / share))
     return [
         CaseTime(

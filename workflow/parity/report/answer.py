@@ -194,7 +194,7 @@ def _differences(datasets: Sequence[Compared]) -> dict[str, tuple[Row, Row]]:
     by_ratio = {
         (plan.campaign, case)
         for plan, compared in datasets
-        for case in compared.loc[compared["kind"] == "ratio", "case"]
+        for case in compared.loc[(compared["kind"] == "ratio") & compared["planned"], "case"]
     }
     by_label: dict[str, list[Asked]] = {}
     for of_arm in asked(datasets, "difference"):
