@@ -568,7 +568,7 @@ def test_a_cell_holds_a_runtime_as_a_site_offers_it_and_programs_of_people_come_
     opened.get_by_role("combobox", name="Not ruled out: more than").select_option("0.05")
     shown = set(_matrix(opened).values())
     with opened.expect_download() as downloaded:
-        opened.get_by_role("button", name="CSV").click()
+        opened.get_by_role("button", name="Save as CSV").click()
     rows = pd.read_csv(downloaded.value.path())
     compared = rows[~rows["arm"].str.startswith("native")]
     assert shown and len(compared) and (compared["high90"].fillna(np.inf) > 1.05).all()

@@ -93,5 +93,5 @@ def _drawn(panel: Forest | Values, axes: Axes | None) -> Axes:
     axes.set_yticks(axes.get_yticks(), names, fontsize=7)
     axes.set_title(panel.title)
     if key:
-        axes.legend(key.values(), key.keys(), fontsize="x-small")
+        axes.legend(key.values(), key.keys(), fontsize=6.5)
     return axes

@@ -48,7 +48,7 @@ def test_every_figure_can_be_read_and_says_what_it_counts(view: View, spec: Figu
     figure = figures.draw(view, spec)
     figure.canvas.draw()
     assert words_apart(figure)
-    assert min(text.get_fontsize() for text in figure.findobj(Text)) >= 5.8
+    assert min(text.get_fontsize() for text in figure.findobj(Text)) >= 6
     assert "n: " in words_of(figure)
     assert texts.caption(view, spec).startswith(spec.caption)
 
@@ -144,7 +144,7 @@ def test_a_law_that_fits_badly_is_no_finding_and_a_tick_that_is_not_told_no_band
     view = planted.view(tmp_path, {"return_levels": poor, "quota_law": [row]}, events=False)
     assert {row[5] for row in tables.return_levels(view).rows} >= {"> 10⁶ [0.400, 4.000]"}
     (axes,) = figures.draw(view, SPECS[Form.LEVELS]).axes
-    assert {line.get_color() for line in axes.get_lines()} <= {"black", style.BAND, "#f0f0f0"}
+    assert {line.get_color() for line in axes.get_lines()} <= {"black", style.EDGE, "#f0f0f0"}
     assert "band" not in words_of(figures.draw(view, SPECS[Form.QUOTA]))
     assert tables.quota_law(view).rows[0][-1] == "–"
 

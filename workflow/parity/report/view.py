@@ -12,6 +12,7 @@ from parity.analysis import analysis, dataset, descriptive, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import CPU_SECONDS, WORK, FigureSpec, Form
+from parity.benchmarks.moved import LINK, both_ways
 from parity.claims.published import published_tables
 from parity.core import wording
 from parity.plan.looks import is_stopped
@@ -26,6 +27,8 @@ from parity.runtimes import every_arm
 STAGES = (*descriptive.STAGES, "attempts")  # columns of the ledger that are counts
 EVENTS, OF_EVENTS = "events", ("quantiles", "return_levels", "quota_law", "replay")
 ALONE = ""
+POOR = 0.05  # p of a fit below which it is called bad
+ONCE = 1.005  # times that bytes are counted where no interface counts any again
 NODES, RANKS, CONTAINERS = "nodes", "ranks", "containers_per_node"
 ON_EACH, IN_EACH = "ranks on each node", "ranks in each container"
 ComparedRow = Any  # a row of the table of comparisons
@@ -157,7 +160,13 @@ class View(Analysed):
         return self.plan.is_paired or CPU_SECONDS.metric not in told
 
     def is_constant(self, spec: FigureSpec) -> bool:
-        """Whether a figure would show one number, which all runs have."""
+        """Whether a figure would show one number, which all runs have, or no law that fits."""
+        if spec.form is Form.LEVELS:
+            return not (self.of_events[spec.table]["fit"] >= POOR).any()
+        if spec.form is Form.INTERFACES:
+            moved = [both_ways(self.moved_by(case, arm))
+                     for case in self.shown(spec) for arm in self.arms_of([case])]  # fmt: skip
+            return all(sum(of.values()) < ONCE * of[LINK] for of in moved if of.get(LINK))
         if self.form(spec) is not Form.PANELS or len(spec.quantities) > 1:
             return False
         values = _where(self.analysis.values, metric=spec.quantities[0].metric)

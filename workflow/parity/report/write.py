@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from parity.analysis.descriptive import STAGES
+from parity.benchmarks.description import Form
 from parity.records.timed import CaseTime
 from parity.report import texts
 from parity.report.figures import compare, figures, style
@@ -46,16 +48,24 @@ def write(
 def draw(view: View, folder: Path) -> list[str]:
     """Draw every figure that shows anything of a dataset; the others with what is missing."""
     style.use()
-    style.save(figures.of_ledger(view), folder, LEDGER)
     absent = []
+    if view.analysis.ledger[[*STAGES]].sum().nunique() > 1:
+        style.save(figures.of_ledger(view), folder, LEDGER)
+    else:
+        absent.append(f"{LEDGER}: every planned run was analysed")
     for spec in view.figures:
         if not view.shown(spec):
             absent.append(f"{spec.name}: {figures.missing(view, spec)}")
         elif view.is_constant(spec):
-            absent.append(f"{spec.name}: the same in all runs")
+            absent.append(f"{spec.name}: the same in all runs, or no law fits")
         else:
             style.save(figures.draw(view, spec), folder, spec.name)
-    if every_ratio := compare.overview(view):
+    ratios = {(row.case, row.metric) for row in view.plan.comparisons}
+    twin = next((spec.name for spec in view.drawn if view.form(spec) in (Form.PANELS, Form.LADDER)
+                 and ratios <= {(case, q.metric) for case, q in compare.columns(view, spec)}), "")  # fmt: skip
+    if twin:
+        absent.append(f"{OVERVIEW}: {twin} has all of it")
+    elif every_ratio := compare.overview(view):
         style.save(every_ratio, folder, OVERVIEW)
     else:
         absent.append(f"{OVERVIEW}: no comparison of this study has a margin")

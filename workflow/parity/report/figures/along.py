@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE
 from parity.analysis.descriptive import TIME, TIMEOUTS
 from parity.benchmarks.description import FigureSpec, Quantity
 from parity.core import wording
@@ -63,7 +64,7 @@ def along(view: View, spec: FigureSpec) -> Figure:
     found = [curves(view, spec, series) for series in shown]
     every = pd.concat(found)
     drawn = {*every["arm"]}
-    looks = {a: look.curve() for a, look in style.arm_styles(view.plan).items() if a in drawn}
+    looks = {a: look.curve() for a, look in pages.looks_of(view).items() if a in drawn}
     dodge = {arm: DODGE * ((at + 0.5) / len(looks) - 0.5) for at, arm in enumerate(looks)}
     margin, made = None if spec.scatter else _margin(view, spec), []
     for series, points in zip(shown, found, strict=True):
@@ -87,7 +88,7 @@ def along(view: View, spec: FigureSpec) -> Figure:
             xlim=(-0.6, len(levels) - 0.4), ticks={place[level]: str(level) for level in levels},
             **scale,
         ))  # fmt: skip
-    what = f"cost over {formatting.reference_title(view.plan)} (ratio)"
+    what = f"cost over {formatting.reference_title(view.plan)} (ratio, log)"
     what = "coefficient of variation (%)" if spec.scatter else what
     said = _counted(view, spec, [*every["blocks"]], "lines: 95 % intervals", margin)
     return page_of(view, spec, made, what, said)
@@ -101,7 +102,7 @@ def sizes(view: View, spec: FigureSpec) -> Figure:
     times, reference = view.message_times, view.plan.reference
     there = set(times["arm"]) - ({reference} if spec.relative else set())
     looks = {arm: look.curve(0.55) | {"markevery": 6}
-             for arm, look in style.arm_styles(view.plan).items() if arm in there}  # fmt: skip
+             for arm, look in pages.looks_of(view).items() if arm in there}  # fmt: skip
     margin, made, blocks = _margin(view, spec) if spec.relative else None, [], []
     for case in view.shown(spec):
         mine = times[times["case"] == case]
@@ -122,14 +123,14 @@ def sizes(view: View, spec: FigureSpec) -> Figure:
             neutral=1.0 if spec.relative else None,
         ))  # fmt: skip
     native = formatting.arm_title(view.plan, reference)
-    what = f"time over {native} (ratio)" if spec.relative else "rate (Gbit/s)"
+    what = f"time over {native} (ratio, log)" if spec.relative else "rate (Gbit/s, log)"
     said = _counted(view, spec, blocks, "shade: smallest to largest", margin)
     return page_of(view, spec, made, what, said)
 
 
 def timeouts(view: View, spec: FigureSpec) -> Figure:
     """The time that each run lost against its timeouts of TCP, for each case that had any."""
-    every, made, looks = view.shown(spec), [], style.arm_styles(view.plan)
+    every, made, looks = view.shown(spec), [], pages.looks_of(view)
     rows = view.waits(every[:MOST])
     dots = {arm: look.mark(0.6) for arm, look in looks.items()}
     values = view.analysis.values
@@ -162,9 +163,12 @@ def timeouts(view: View, spec: FigureSpec) -> Figure:
             xlabel="timeouts of TCP in a run", texts=texts,
             ylim=(low - 0.06 * air, heights.max() + (0.06 + 0.16 * len(of_case)) * air),
         ))  # fmt: skip
+    fitted = any(np.isfinite(row.slope) for row in rows)
+    waited = any(np.isfinite(row.rto_min_ms) for row in rows)
     said = [
-        "n: runs, of one block each     full: line of an arm; s for each timeout [95 % interval]",
-        "dotted: each timeout takes the least waiting time of its case, rto_min",
+        "n: runs, of one block each"
+        + "     full: line of an arm; s for each timeout [95 % interval]" * fitted,
+        "dotted: each timeout takes the least waiting time of its case, rto_min" * waited,
     ]
     if len(every) > MOST:
         said.append(f"the first {MOST} of {len(every)} cases; the table has all of them")
@@ -180,7 +184,7 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     """
     shown, placed = spec.quantities[0], series(view, spec)
     arms = [arm for arm in view.arms if arm != view.plan.reference]
-    looks = {arm: look.curve(0.85) for arm, look in style.arm_styles(view.plan).items()}
+    looks = {arm: look.curve(0.85) for arm, look in pages.looks_of(view).items()}
     curves = {arm: [curve(view, of, shown, arm) for of in placed] for arm in arms}
     every = pd.concat(itertools.chain(*curves.values()))
     cases = [case for of in placed for case in of.cases.values()]
@@ -190,18 +194,20 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     pair = [[curve(view, of, shown, arm) for of in placed] for arm in view.plan.aa_pair]
     noise = [pd.concat(both).groupby("x")[["low", "high"]].agg({"low": "min", "high": "max"})
              for both in zip(*pair, strict=True)]  # fmt: skip
-    known = np.concatenate([[100, *band], *(t[["low", "high"]].to_numpy().ravel()
+    known = np.concatenate([[90, 110, *band], *(t[["low", "high"]].to_numpy().ravel()
                                             for t in (every, *noise))])  # fmt: skip
     low, high = np.nanmin(known), np.nanmax(known)
     air = 0.06 * (high - low) or 1.0
     common: dict[str, Any] = {"xscale": "log", "band": band, "neutral": 100.0,
                               "ylim": (low - air, high + air)}  # fmt: skip
+    # The median of fewer is one block, and says nothing of an arm.
+    has_medians = every["n"].max() >= FEWEST_FOR_A_DIFFERENCE
     xlims = [(min(of.cases) / 1.6, max(of.cases) * 1.6) for of in placed]
     made: list[pages.Panel] = [
         Lines(of.title, pd.concat([own[number][["arm", "x", "y"]] for own in curves.values()]),
               looks, _titled(view, curves), ticks=dict.fromkeys(map(float, of.cases), ""),
               xlim=xlims[number], ylabel="medians", rows=7, **common)
-        for number, of in enumerate(placed)
+        for number, of in enumerate(placed) if has_medians
     ]  # fmt: skip
     for arm, number in itertools.product(arms, range(len(placed))):
         table = curves[arm][number]
@@ -209,7 +215,8 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
         notes = zip(table["x"], counts, table["note"], strict=True)
         absent = "; ".join(sorted({*table["words"]} - {""}))[:60]
         made.append(Lines(
-            "", table, {arm: looks[arm]}, {}, 0.3, "nodes" if arm == arms[-1] else "", rows=3.4,
+            "" if has_medians or arm != arms[0] else placed[number].title, table,
+            {arm: looks[arm]}, {}, 0.3, "nodes" if arm == arms[-1] else "", rows=3.4,
             marks=[Mark(noise[number].index, noise[number][end], {**DOTTED, "marker": "_"})
                    for end in ("low", "high")],
             ylabel=formatting.arm_title(view.plan, arm).replace(" (", "\n("),
@@ -221,7 +228,7 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     foot = pages.foot_of(
         view, cases,
         f"{shown.label} in % of the median of {native} at the same case; above 100 is faster",
-        pages.SYMBOLS,
+        pages.SYMBOLS.split("     thick line")[0],
         f"{pages.blocks_that_count(view, cases)}: {span({*every['n']} - {0} or {0})}     "
         "below each point: cost ratio and its 95 % interval",
         f"shade: smallest to largest block     {grey}"

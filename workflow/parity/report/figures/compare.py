@@ -74,7 +74,7 @@ def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: s
     facts: dict[str, Any] = {"label": label, "scale": "linear", "neutral": 0.0}
     if is_ratio and first is not None:
         label = f"cost relative to {against or formatting.reference_title(plan)}"
-        label += f"\n(ratio; band: margin {wording.margin(first.margin)})"
+        label += f"\n(ratio, log; band: margin {wording.margin(first.margin)})"
         facts, what = {"label": label, "band": pages.band_of(first.margin)}, "ratio [95 % interval]"
     if compared is None:
         pairs = view.analysis.pairs
@@ -83,7 +83,7 @@ def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: s
         facts["blocks"] = pd.DataFrame({"arm": mine["arm"], "value": value.astype(float)})
     facts["head"] = (f"n = {same}" if same else "n") + f"   {what}" * numbers
     rows = pd.DataFrame(table, columns=["arm", "label", *NUMBERS, *WORDS])
-    return Forest(title, rows, style.arm_styles(plan), **facts | look)
+    return Forest(title, rows, pages.looks_of(view), **facts | look)
 
 
 def values(view: View, case: str, spec: FigureSpec, shown: Quantity, arms: Sequence[str],
@@ -102,7 +102,7 @@ def values(view: View, case: str, spec: FigureSpec, shown: Quantity, arms: Seque
     rows = [(arm, factor * (value - zero)) for arm in arms for value in found.get(arm, ())]
     return Values(
         title, pd.DataFrame(rows, columns=["arm", "value"]).astype({"value": float}),
-        {arm: formatting.arm_title(view.plan, arm) for arm in arms}, style.arm_styles(view.plan),
+        {arm: formatting.arm_title(view.plan, arm) for arm in arms}, pages.looks_of(view),
         {arm: view.absence(case, arm) for arm in arms if arm not in found}, label,
         spec.logarithmic, spec.from_zero, spec.relative, spec.densities,
     )  # fmt: skip
@@ -137,7 +137,7 @@ def panels(view: View, spec: FigureSpec) -> Figure:
         lefts.append(values(view, case, spec, each, arms, title if len(shown) > 1 else ""))
         right = forest(view, case, each, compared, "paired within blocks" if in_rows else "")
         if right.scale == "linear" and spec.logarithmic and right.table["estimate"].notna().any():
-            right = replace(right, scale="symlog")
+            right = replace(right, scale="symlog", label=f"{right.label}, symlog")
         rights.append(right)
     alike = _on_common_axes(rights, shown)
     ordered: list[pages.Panel] = [*lefts, *alike]
@@ -209,7 +209,7 @@ def crossed(view: View, spec: FigureSpec) -> Figure:
             numbers=True, label="", published=spec.published if of_factor else (),
         ))  # fmt: skip
     band = f"band: margin {wording.margin(first.margin)}"
-    key = f"cost ratios, above 1 costs more; {band}; dotted: {spec.source}; n: blocks"
+    key = f"cost ratios (log), above 1 costs more; {band}; dotted: {spec.source}; n: blocks"
     return pages.page(
         spec.title, made, 2, pages.foot_of(view, cases, key, pages.SYMBOLS), around=AROUND
     )
@@ -255,7 +255,7 @@ def forests(view: View, shown: Columns, head: str = "") -> Figure:
     made = [forest(view, case, each, arms, title, numbers=wide, label="")
             for (case, each), title in zip(shown, titles, strict=True)]  # fmt: skip
     key = f"{shared}; " if shared else ""
-    key += f"cost ratio to {formatting.reference_title(view.plan)}, above 1 costs more; "
+    key += f"cost ratio to {formatting.reference_title(view.plan)} (log), above 1 costs more; "
     key += "band: margin; n: blocks"
     foot = pages.foot_of(view, [case for case, _ in shown], key, pages.SYMBOLS)
     across = 2 if wide else 4

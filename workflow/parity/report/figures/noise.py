@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -16,24 +15,12 @@ from parity.extensions.noise.analysis.replay import RANDOM, TOGETHER
 from parity.records import events
 from parity.report import formatting
 from parity.report.figures import style
-from parity.report.figures.page import Panel, band_of, foot_of, page
+from parity.report.figures.page import Panel, band_of, foot_of, looks_of, page
 from parity.report.figures.planes import Lines, Mark, curve, ecdf, timeline
 from parity.report.figures.rows import Forest
-from parity.report.view import ALONE, EVENTS, View, rows_of
+from parity.report.view import ALONE, EVENTS, POOR, View, rows_of
 
-POOR = 0.05  # p of a fit below which it is called bad
 US = 1e-3  # microseconds of a nanosecond
-
-
-def styles(view: View) -> dict[str, style.ArmStyle]:
-    """The style of each arm; those of a kind go from dark to light, which a grey print keeps."""
-    looks = style.arm_styles(view.plan)
-    for title, arms in view.kinds.items():
-        if title != ALONE:
-            colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.85, len(arms)))
-            for arm, colour in zip(arms, map(matplotlib.colors.to_hex, colours), strict=True):
-                looks[arm] = replace(looks[arm], colour=colour, hollow=False)
-    return looks
 
 
 def short(view: View, arms: Sequence[str]) -> dict[str, str]:
@@ -68,7 +55,7 @@ def timelines(view: View, spec: FigureSpec) -> Figure:
     # The block that most arms have a run in; the first of several.
     block = str(runs["block"].value_counts(sort=False).sort_index().idxmax())
     held = set(runs.loc[runs["block"] == block, "arm"])
-    folder, looks = (view.folder or Path()) / EVENTS, styles(view)
+    folder, looks = (view.folder or Path()) / EVENTS, looks_of(view)
     seen = {arm: events.of_run(folder, case, arm, block) for arm in view.arms if arm in held}
     xlim = 0.0, max([start.max() / 1e9 for start, _ in seen.values() if len(start)], default=1.0)
     ylim = _ends([US * length for _, length in seen.values()])
@@ -78,7 +65,7 @@ def timelines(view: View, spec: FigureSpec) -> Figure:
         for arm, (start, length) in seen.items()
     ]  # fmt: skip
     said = [f"one run of each arm, all of one block ({block}), from its begin; n: events"]
-    return _page(view, spec, case, made, said, "length (µs)")
+    return _page(view, spec, case, made, said, "length (µs, log)")
 
 
 def tails(view: View, spec: FigureSpec) -> Figure:
@@ -87,7 +74,10 @@ def tails(view: View, spec: FigureSpec) -> Figure:
     Another case, as of FWQ, has one panel for all arms, in the colours of theirs.
     """
     case, *others = view.shown(spec)
-    groups = {formatting.arm_title(view.plan, arm): [(case, arm)] for arm in _held(view, case)}
+    held = _held(view, case)
+    # Those under a limit stand in a figure of their own.
+    alone = [arm for arm in held if arm in view.kinds[ALONE]] or held
+    groups = {formatting.arm_title(view.plan, arm): [(case, arm)] for arm in alone}
     for other in others:
         title = f"{formatting.case_levels(view.plan, other)}, all arms"
         groups[title] = [(other, arm) for arm in _held(view, other)]
@@ -113,7 +103,7 @@ def _tails(view: View, spec: FigureSpec, groups: Mapping[str, Sequence[tuple[str
            is_named: bool) -> Figure:  # fmt: skip
     """A panel for each group of cases and arms, perhaps with the arms' names right of it."""
     folder, native = (view.folder or Path()) / EVENTS, view.plan.reference
-    first, looks = view.shown(spec)[0], styles(view)
+    first, looks = view.shown(spec)[0], looks_of(view)
     pairs = [pair for group in groups.values() for pair in group]
     wanted = dict.fromkeys([(first, native), *((case, native) for case, _ in pairs), *pairs])
     # Only the curves are kept: the events of all arms may be many.
@@ -128,7 +118,7 @@ def _tails(view: View, spec: FigureSpec, groups: Mapping[str, Sequence[tuple[str
         made.append(ecdf(title, shown, curves[group[0][0], native], is_named, **common))
     said = "all runs of an arm together; n: events     grey: "
     said += f"{formatting.arm_title(view.plan, native)}, n={curves[first, native].n:,}"
-    left = "share of events as long or longer"
+    left = "share of events as long or longer (log)"
     return _page(view, spec, first, made, [said], left, 2 if is_named else 0)
 
 
@@ -145,7 +135,7 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
     """Ratio of each quantile to the reference's: a panel for each, a row for each arm."""
     case, table = _of_table(view, spec, ratio="estimate", ratio_low="low95", ratio_high="high95")
     table["note"] = [f"{count:,}" for count in table["events"]]
-    native, margin, looks = view.plan.reference, view.plan.case(case).margin, styles(view)
+    native, margin, looks = view.plan.reference, view.plan.case(case).margin, looks_of(view)
     known = table[["estimate", "low95", "high95"]].to_numpy(float)
     known = known[np.isfinite(known) & (known > 0)]
     ends = min([0.6, *(known / 1.2)]), max([1.6, *(1.2 * known)])
@@ -156,7 +146,7 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
     table.loc[table["share"] != shares[-1], "note"] = ""
     made = [
         Forest(f"{100 * share:g} %", table[table["share"] == share], looks, ends=ends,
-               band=band_of(margin), head="n" if share == shares[-1] else "")
+               band=band_of(margin), label="ratio, log", head="n" if share == shares[-1] else "")
         for share in shares
     ]  # fmt: skip
     said = f"ratio: quantile of lengths over that of {formatting.arm_title(view.plan, native)}     "
@@ -177,9 +167,9 @@ def quota(view: View, spec: FigureSpec) -> Figure:
     right["note"] = [f"{count:,}" for count in right["events"]]
     tick = 1e3 * float(left["tick"].fillna(0).max())
     reach = 1.15 * np.nanmax([tick or 1, *right[ends].abs().to_numpy(float).ravel()])
-    looks = styles(view)
+    looks = looks_of(view)
     made = [
-        Forest("median length", left, looks, neutral=None, label="ms; black: period − quota"),
+        Forest("median length", left, looks, neutral=None, label="ms, log; black: period − quota"),
         Forest("observed − predicted", right, looks, scale="linear", neutral=0.0, head="n",
                band=(-tick, tick) if tick else (), ends=(-reach, reach),
                label="observed − predicted (ms)"),
@@ -196,18 +186,18 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
     table[[*names.values()]] *= 1e3
     known = table[[*names.values()]].to_numpy(float)
     known = known[known > 0] if (known > 0).any() else np.array([1.0])
-    notes, looks = [], styles(view)
+    notes, looks = [], looks_of(view)
     for row in rows_of(table):
         numbers = (row.shape, row.shape_low, row.shape_high, row.fit)
         shape, low, high, fit = (wording.number(value, 2) for value in numbers)
         notes.append(f"{row.exceedances:,}   {shape} [{low}, {high}]   {fit}")
         if np.isfinite(row.estimate) and not row.fit >= POOR:
-            looks[row.arm] = replace(looks[row.arm], colour=style.BAND)
+            looks[row.arm] = replace(looks[row.arm], colour=style.EDGE)
     period = float(table["period_seconds"].max()) / 60
     panel = Forest(
         "", table.assign(note=notes), looks, neutral=None,
         ends=(0.6 * known.min(), 1.5 * min(known.max(), 1e4 * np.median(known))),
-        label=f"reached once in {period:g} minutes (ms); black: longest observed",
+        label=f"reached once in {period:g} minutes (ms, log); black: longest observed",
         head="n   shape [95 %]   fit p",
     )  # fmt: skip
     return _page(view, spec, case, [panel], [
@@ -221,7 +211,7 @@ def replay(view: View, spec: FigureSpec) -> Figure:
     """Time of a step over its work against ranks: a row for each kind of arms."""
     case, table = _of_table(view, spec, ranks="x", slowdown="y")
     table = table.sort_values("x", kind="stable")
-    steps, held, looks = sorted(table["step_seconds"].unique()), set(table["arm"]), styles(view)
+    steps, held, looks = sorted(table["step_seconds"].unique()), set(table["arm"]), looks_of(view)
     bound = {"marker": "o", "linestyle": "none", "markersize": 2.6, "markerfacecolor": "white",
              "markeredgewidth": 0.6}  # fmt: skip
     dotted = {"color": "black", "linestyle": ":", "linewidth": 0.6, "zorder": 0}
@@ -234,8 +224,8 @@ def replay(view: View, spec: FigureSpec) -> Figure:
         most = float(np.nanmax(mine[["y", "high"]]))
         air = 0.06 * max(0.015, most - 1)
         ylim = (0.9, 1.3 * most) if most > 3 else (1 - air, 1 + max(0.015, most - 1) + air)
-        curves = {arm: {"color": looks[arm].colour, "linewidth": 1.2,
-                        "alpha": 0.5 if looks[arm].hollow else 1} for arm in arms}  # fmt: skip
+        curves = {arm: {"color": looks[arm].colour,
+                        "linewidth": 0.8 if looks[arm].hollow else 1.2} for arm in arms}  # fmt: skip
         for step in steps:
             of_step = mine[mine["step_seconds"] == step]
             marks = [Mark([1, 2**20], [1.01, 1.01], dotted)]
@@ -248,7 +238,7 @@ def replay(view: View, spec: FigureSpec) -> Figure:
             made.append(Lines(
                 wording.step_words(step) if len(made) < len(steps) else "",
                 of_step[of_step["phases"] == RANDOM], curves, short(view, arms),
-                min(0.2, 0.5 / len(arms)), "ranks", xscale="log", xlim=(0.6, 2**20 * 1.7),
+                min(0.2, 0.5 / len(arms)), "ranks", "time over work" + ", log" * (most > 3), xscale="log", xlim=(0.6, 2**20 * 1.7),
                 yscale="log" if most > 3 else "linear", ylim=ylim, neutral=1.0, marks=marks,
                 ticks={1: "1", 1e3: "10³", 1e6: "10⁶"}, keyed="left", is_inner=True, key=title,
                 rows=max(5.0, 0.65 * len(arms) + 0.6),

@@ -3,8 +3,10 @@
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.artist import Artist
@@ -16,7 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator,
 from parity.core.wording import span
 from parity.report import formatting
 from parity.report.figures import style
-from parity.report.view import View
+from parity.report.view import ALONE, EVENTS, View
 
 PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
 KEYED = 4  # entries of a key beside each other
@@ -108,6 +110,21 @@ def page(
     engine.execute(figure)
     figure.set_layout_engine("none")
     return figure
+
+
+def looks_of(view: View) -> dict[str, style.ArmStyle]:
+    """The style of each arm in all figures of a dataset.
+
+    Where events are drawn, arms under limits of a kind go from dark to light, as a grey print has
+    them.
+    """
+    looks = style.arm_styles(view.plan)
+    limited = {title: arms for title, arms in view.kinds.items() if title != ALONE}
+    for arms in limited.values() if len(view.of_events[EVENTS]) else ():
+        colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.55, len(arms)))
+        for arm, colour in zip(arms, map(matplotlib.colors.to_hex, colours), strict=True):
+            looks[arm] = replace(looks[arm], colour=colour, hollow=False)
+    return looks
 
 
 def foot_of(view: View, cases: Sequence[str], *lines: str) -> list[str]:

@@ -16,7 +16,7 @@ from parity.report.figures.page import bands, scaled
 FEW = 9  # points below which each has an upright line on the shade
 POINTS = 300  # of the curve of a tail
 DOTS = (300, 150)  # places of a panel of events: more cannot be told apart in print
-GROUND = "#b0b0b0"  # the reference's tail behind the others
+GROUND = "#808080"  # the reference's tail behind the others
 # Where the key of a panel stands: left of its row, or right of it.
 SIDES: Any = {"left": ("center right", (-0.5, 0.5)), "right": ("center left", (1.0, 0.5))}
 
@@ -111,7 +111,8 @@ class Lines:
         scaled(axes, "x", self.xlim, self.xscale)
         if self.ticks:
             axes.set_xticks(list(self.ticks), list(self.ticks.values()))
-        axes.set(xlabel=self.xlabel if is_last else "", ylabel=self.ylabel if is_first else "")
+        said = self.xlabel + ", log" * (self.xscale == "log" and bool(self.xlabel))
+        axes.set(xlabel=said if is_last else "", ylabel=self.ylabel if is_first else "")
         axes.tick_params(
             labelsize=6.6, pad=1.5, labelbottom=is_last or not self.is_inner,
             labelleft=is_first or not self.is_inner,

@@ -21,7 +21,7 @@ NUMBERS = ("estimate", "low95", "high95", "low90", "high90", "mark", "box_low", 
 WORDS = ("words", "symbol", "note", "hatched")
 THICK, THIN = 2.2, 0.8  # points: the 90 % and the 95 % interval
 JITTER = 0.26  # of a row, to either side
-CASES = ("#0072B2", "#D55E00", "#009E73", "#555555")  # of Okabe and Ito
+CASES = ("#000000", "#808080", "#4d4d4d", "#666666")  # no arm's
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Forest:
         off = (np.arange(len(shown)) * 0.618034) % 1 * 2 - 1
         axes.scatter(
             np.clip(shown["value"], *ends), shown["arm"].map(place) + JITTER * off, s=4,
-            c=[self.looks[arm].colour for arm in shown["arm"]], alpha=0.4, linewidths=0, zorder=1,
+            c=[self.looks[arm].colour for arm in shown["arm"]], alpha=0.7, linewidths=0, zorder=1,
         )  # fmt: skip
 
     def _row(self, axes: Axes, place: int, row: Any, ends: tuple[float, float]) -> None:
@@ -212,7 +212,7 @@ class Values:
             low = 0.0 if self.from_zero else values.min()
             air = 0.06 * (values.max() - low) or max(0.001 * abs(values.max()), 0.1)
             scaled(axes, "x", (low if self.from_zero else low - air, values.max() + air))
-        axes.set(xlabel=self.label, ylabel="")
+        axes.set(xlabel=self.label + ", log" * bool(is_log), ylabel="")
         look: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
         cases = dict.fromkeys(self.table.get("case", ()))
         return {c: Line2D([], [], color=of, **look) for c, of in zip(cases, CASES, strict=False)}
@@ -235,10 +235,10 @@ class Values:
                 boxed, width=0.62, linewidth=0.8, whis=(0, 100),  # codespell:ignore whis
                 boxprops={"alpha": 0.35}, medianprops={"color": "black"}, **of_arm, **common,
             )  # fmt: skip
-        look: dict[str, Any] = of_arm | {"size": 1.6 if len(many) else 3.4, "alpha": 0.75}
+        look: dict[str, Any] = of_arm | {"size": 1.6 if len(many) else 3.4, "alpha": 1.0}
         if several:
             look = {"hue": "case", "dodge": True, "palette": CASES[: self.table["case"].nunique()],
-                    "size": 2.6, "alpha": 0.7, "legend": False}  # fmt: skip
+                    "size": 2.6, "alpha": 1.0, "legend": False}  # fmt: skip
         # Every value is moved aside by the same amounts in every run.
         state = np.random.get_state()
         np.random.seed(1)
@@ -279,7 +279,7 @@ class Stack:
         key: dict[str, Artist] = {}
         for part, face in self.faces.items():
             widths = self.table[part].fillna(0).to_numpy(float)
-            bars = axes.barh(places, widths, 0.7, left, color=face, linewidth=0, zorder=2)
+            bars = axes.barh(places, widths, 0.7, left, color=face, edgecolor=style.GREY, linewidth=0.5, zorder=2)
             left += widths
             if widths.max(initial=0) > self.visible and not self.is_bare:
                 key[part] = bars[0]
@@ -287,7 +287,7 @@ class Stack:
             axes.hlines(places, *self.ranges.T, color="black", linewidth=0.9, zorder=3)
         labels = [str(label) for label in self.table.index]
         for place, end, note, label in zip(places, left, self.notes, labels, strict=False):
-            look: dict[str, Any] = {"fontsize": 6.4 if label else 5.8, "zorder": 4, "va": "center"}
+            look: dict[str, Any] = {"fontsize": 6.4 if label else 6.0, "zorder": 4, "va": "center"}
             look["color"] = "black" if label else style.GREY
             axes.text(0 if self.is_bare else end, place, f" {note}", **look)
         name_rows(axes, labels, is_first)

@@ -1,6 +1,7 @@
 """The one style of all figures: a runtime looks the same everywhere.
 
-Colours are Okabe and Ito's (2008); markers, and hollow ones, tell arms apart in grey prints.
+Colours are Okabe and Ito's (2008), as dark as a contrast of 3 to 1 with paper asks; markers, and
+hollow ones, tell arms apart in grey prints.
 """
 
 import zlib
@@ -31,9 +32,9 @@ from parity.runtimes import arms
 from parity.runtimes.model import Look
 
 # A runtime that brings no look of its own takes one of these by its name, always the same.
-OTHER_LOOKS = (Look("#B8A500", "<"), Look("#44AA99", "h"), Look("#999933", "d"))
+OTHER_LOOKS = (Look("#857700", "<"), Look("#2F8F80", "h"), Look("#80802B", "d"))
 TWO_COLUMNS, ROW = 7.0, 0.175  # inches: a page, and what one arm takes
-BAND, EDGE, GREY = "#dadada", "#8a8a8a", "#555555"
+BAND, EDGE, GREY = "#ececec", "#808080", "#555555"
 PUBLISHED = "#f6dfc6"  # ground of a published range
 SYMBOLS = {
     outcomes.COSTS: ">", outcomes.SAVES: "<", outcomes.AT_MOST: "≤", outcomes.CANNOT_TELL: "?",
@@ -95,8 +96,14 @@ def arm_styles(plan: Plan) -> dict[str, ArmStyle]:
         look = next(filter(None, looks), other)
         pairs, second = divmod(seen[runtime], 2)
         seen[runtime] += 1
-        styles[arm] = ArmStyle(lighter(look.colour, min(pairs, 3)), look.marker, second == 1)
+        styles[arm] = ArmStyle(darker(look.colour, min(pairs, 3)), look.marker, second == 1)
     return styles
+
+
+def darker(colour: str, times: int) -> str:
+    """A colour of the same hue, so many times a quarter nearer to black."""
+    parts = matplotlib.colors.to_rgb(colour)
+    return matplotlib.colors.to_hex([0.75**times * part for part in parts]) if times else colour
 
 
 def lighter(colour: str, times: int) -> str:

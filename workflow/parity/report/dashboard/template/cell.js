@@ -37,7 +37,7 @@ function blocksPart(cell, name) {
   return [
     casesOf(cell).length > 1 ? element("h2", {}, caseTitle(cell, name)) : null,
     blocksFigure(cell, quantity, pairs, caption),
-    table(`Blocks of ${armTitle(cell)}; each value leads to its run`,
+    table(`Blocks of ${armTitle(cell)}, ${caseTitle(cell, name)}; each value leads to its run`,
       ["Block", ...[armTitle(cell), ...bases].map((arm) => arm + unit), ...effects, "Counts"],
       pairs.map((pair) => pairRow(pair, cell))),
   ];

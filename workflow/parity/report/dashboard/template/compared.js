@@ -46,6 +46,7 @@ const axis = (scale, unit) => element("span", { class: "axis" },
 
 // One table for each unit, because lines of several have no axis in common.
 function forests(caption, cells) {
+  const units = new Set(cells.map(({ unit }) => unit)).size;
   return [...grouped(cells, (cell) => cell.unit)].map(([unit, own]) => {
     const controls = new Map(own.filter((cell) => !cell.is_control && cell.control_estimate != null)
       .map((cell) => [`${cell.dataset}\n${cellName(cell)}`, controlOf(cell)]));
@@ -53,7 +54,7 @@ function forests(caption, cells) {
     const rows = [...grouped(own, (cell) => `${cell.dataset}\n${cellName(cell)}`)].flatMap(([key, alike]) => [
       ...(controls.has(key) ? [controlRow(controls.get(key), scale)] : []), ...alike.map((cell) => cellRow(cell, scale)),
     ]);
-    return table(caption, ["Arm", "Case", "Dataset", "Outcome", axis(scale, unit), "Estimate [95 %]", "Margin", "n", "A/A pair", "Reason"], rows, "cells");
+    return table(units > 1 ? `${caption}, ${unit || "no unit"}` : caption, ["Arm", "Case", "Dataset", "Outcome", axis(scale, unit), "Estimate [95 %]", "Margin", "n", "A/A pair", "Reason"], rows, "cells");
   });
 }
 

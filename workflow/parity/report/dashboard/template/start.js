@@ -37,7 +37,7 @@ function startView(query) {
         choice("system", "System", systems.map((system) => [system, system])),
         choice("above", "Not ruled out: more than", ["0.01", "0.02", "0.05", "0.1"].map((value) => [value, percent(Number(value))])),
         element("button", { type: "button", onclick: clear }, "Clear"),
-        ...["CSV", "JSON"].map((kind) => element("button", { type: "button", onclick: () => save(kind) }, kind))),
+        ...["CSV", "JSON"].map((kind) => element("button", { type: "button", onclick: () => save(kind) }, `Save as ${kind}`))),
       element("h2", {}, "Each runtime against its reference"),
       element("p", { class: "found found-comparisons", role: "status" }),
       element("div", { id: "matrix" }),
