@@ -331,14 +331,15 @@ def designs() -> Iterator[str]:
             bench_slurm.run([*words, *study, "system=any.yaml"], clone)
             told = pd.read_parquet(folder / "analysis/conclusions.parquet")
             seconds = {each.case: each.running for each in case_times(folder)}
-        told = told[told["planned"] & (told["arm"] == "podman")].set_index("case")
+        told = told[(told["kind"] == "ratio") & (told["arm"] == "podman")].set_index("case")
         # Half of a 95 % interval as a log, of as many blocks as fill a minute.
-        widths = np.log(told["high95"] / told["low95"]) / 2
-        at_a_minute = 100 * widths * np.sqrt(pd.Series(seconds) / 60)
+        half = 50 * np.log(told["high95"] / told["low95"])
+        told["width"] = half * np.sqrt(told.index.map(seconds) / 60)
         for case in ("sysbench", "likwid-stream"):
-            in_turn, pair = at_a_minute[case], at_a_minute[f"{case}{PAIR}"]
-            widths_of = f"in turn ±{in_turn:.2g} %, in pairs ±{pair:.2g} % at a minute"
-            yield f"{case} beside {loops} loops  {widths_of}  {in_turn / pair:.1f} times as fine"
+            in_turn = told.loc[[case]].set_index("planned")["width"]
+            wall, cpu, pair = in_turn[True], in_turn[False], told.loc[f"{case}{PAIR}", "width"]
+            widths = f"in turn ±{wall:.2g} %, its CPU time ±{cpu:.2g} %, in pairs ±{pair:.2g} %"
+            yield f"{case} beside {loops} loops, of a minute  {widths}  {wall / pair:.1f} times as fine"
 
 
 PARTS: dict[str, Callable[[], Iterator[str]]] = {

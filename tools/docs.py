@@ -158,12 +158,11 @@ def documents() -> dict[Path, str]:
     found, answers = _table(FOUND_HEAD, found_rows(known["systems"])), ROOT / "docs/answers.md"
     archives, names = ROOT / "docs/archives.md", sorted(archived(ARCHIVE))
     digests = _table(("archive", "SHA-256"), ((f"`{n}`", f"`{digest(n)}`") for n in names))
+    whole, of_some = (bound_tables(each, known["starts"]) for each in (bounds, bounded(bounds)))
     return {
-        readme: with_parts(
-            readme.read_text(encoding="utf-8"), {"bounds": bound_tables(bounds, known["starts"])}
-        ),
+        readme: with_parts(readme.read_text(encoding="utf-8"), {"bounds": of_some}),
         archives: with_parts(archives.read_text(encoding="utf-8"), {"digests": digests}),
-        answers: with_parts(answers.read_text(encoding="utf-8"), {"found": found}),
+        answers: with_parts(answers.read_text(encoding="utf-8"), {"bounds": whole, "found": found}),
         reference: with_parts(reference.read_text(encoding="utf-8"), parts),
         ROOT / "docs/data-dictionary.md": _dictionary(tables),
         ROOT / "docs/faults.md": f"{FAULT_TEXT.read_text(encoding='utf-8')}\n{faults_seen}\n",
@@ -238,10 +237,21 @@ def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]
         yield (each["system"], each["kind"], *map(str, numbers))
 
 
+def bounded(bounds: Mapping[str, list[answer.Bound]]) -> dict[str, list[answer.Bound]]:
+    """Those of programs that are bounded in any runtime, by kind of machine."""
+    held = {
+        kind: {each.program for each in told if each.bound <= answer.BOUNDS[-1]}
+        for kind, told in bounds.items()
+    }
+    return {
+        kind: [each for each in told if each.program in held[kind]] for kind, told in bounds.items()
+    }
+
+
 def bound_tables(
     bounds: Mapping[str, Iterable[answer.Bound]], starts: Mapping[str, Mapping[str, float]]
 ) -> str:
-    """The README's first tables: what each runtime costs each program at most, by kind of machine.
+    """What each runtime costs each program at most, by kind of machine.
 
     `starts`: by kind, what each runtime adds to a start, in s. A cell is `–` where nothing was
     measured, and `?` where no bound of 10 % holds; a kind without any is left out.

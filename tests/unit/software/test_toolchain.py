@@ -150,7 +150,7 @@ def test_packages_that_are_not_installed_are_named(site, monkeypatch) -> None:
         toolchain.installed_packages(site)
     said = str(caught.value)
     assert f"{site.manifest}: Debian packages" in said
-    assert f"python -m parity install --toolchain {site.folder}" in said
+    assert f"parity install --toolchain {site.folder}" in said
     assert "apt-get install --no-install-recommends g++-12 libgomp1" in said
 
 

@@ -101,7 +101,7 @@ class Toolchain:
         where = f"the system's file: {self.name}" if self.entry else str(self.manifest)
         # As config/config.yaml names it.
         named = self.name if self.folder.parent == COMPOSED else self.folder
-        install = f"python -m parity install --toolchain {named}"
+        install = f"parity install --toolchain {named}"
         return UserError(problem, where=f"{where}: {of}", action=f"{install}{action}")
 
 
