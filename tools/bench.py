@@ -15,8 +15,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
@@ -33,10 +35,7 @@ from planted_truth import in_memory
 from planted_truth.in_memory import Layout
 from planted_truth.looks import concluded
 
-from parity.analysis import analysis, conclusions, dataset
-from parity.analysis.evidence import numbers
-from parity.analysis.looks import stops
-from parity.analysis.outcomes import EQUIVALENT
+from parity.analysis import analysis, conclusions, dataset, evidence, looks, outcomes
 from parity.benchmarks import benchmarks
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json
@@ -50,10 +49,8 @@ from parity.plan.plan import PAIR, PLAN, Case, Plan, read_plan, write_plan
 from parity.plan.study import Study, load_study
 from parity.plan.system import System
 from parity.preview.simulated import noise_of
-from parity.records import events, schema
+from parity.records import events, parse, schema, timed
 from parity.records.dataset import parse_dataset
-from parity.records.parse import left_by_blocks
-from parity.records.timed import case_times
 from parity.runtimes import arms
 from parity.software.images import IMAGES
 
@@ -62,8 +59,7 @@ ARCHIVES = ROOT / "results/archive"
 RUNS, WAIT_SECONDS = 200, 20
 # The replay: recorded detours of so many arms.
 REPLAYED_ARMS, RECORDINGS, SECONDS, EVENTS_PER_SECOND = 30, 20, 30, 1000
-# Ten million detours.
-DETOURED_RUNS, DETOURS = 20, 500_000
+DETOURED_RUNS, DETOURS = 20, 500_000  # ten million in all
 SHARES = (0.5, 0.99, 0.999, 0.9999)
 # So many times an archive's blocks.
 MULTIPLIED, TIMES = ARCHIVES / "machine-2026-11-20", 20
@@ -162,32 +158,27 @@ def detours() -> Iterator[str]:
     """What ten million detours cost: they are read, and their quantiles are found."""
     with tempfile.TemporaryDirectory() as name:
         write_detours(Path(name))
-        number, seconds, memory = measured(_quantiles, Path(name))
+        number, seconds, memory = measured(partial(_quantiles, Path(name)))
     rate = f"{number / seconds:,.0f} a second  (bound 5,000,000)"
     yield f"quantiles of {number:,} detours  {rate}  {memory:.0f} MB  (bound 500)"
 
 
-def measured(step: Callable[[Path], Any], folder: Path) -> tuple[Any, float, float]:
+def measured(step: Callable[[], Any]) -> tuple[Any, float, float]:
     """What a step answers in a process of its own; its CPU time in s, its largest memory in MB."""
-    start = get_context("spawn")
-    # Not a daemon, because it may start processes itself.
-    queue = start.Queue()
-    child = start.Process(target=_report, args=(queue, step, folder))
-    child.start()
-    found: tuple[Any, float, float] = queue.get()
-    child.join()
-    return found
+    # Those of an executor are no daemons, and may start processes themselves.
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        return executor.submit(_report, step).result()
 
 
-def _report(queue: Any, step: Callable[[Path], Any], folder: Path) -> None:
+def _report(step: Callable[[], Any]) -> tuple[Any, float, float]:
     began = time.process_time()
-    answer = step(folder)
+    answer = step()
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.process_time() - began + children.ru_utime + children.ru_stime
     # getrusage has of a process itself what its parent had when it started it.
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     own = int(status.partition("VmHWM:")[2].split()[0])
-    queue.put((answer, seconds, (own + children.ru_maxrss) / 1000))
+    return answer, seconds, (own + children.ru_maxrss) / 1000
 
 
 def multiply(times: int, folder: Path) -> int:
@@ -201,26 +192,21 @@ def multiply(times: int, folder: Path) -> int:
     plan = replace(once, blocks=tuple(blocks_again))
     write_plan(folder / PLAN, plan)
     shutil.copyfile(MULTIPLIED / IMAGES, folder / IMAGES)
-    left = {entry["block"]: (entry, raw) for entry, raw in left_by_blocks(MULTIPLIED / "records")}
-    sources = [left[block.name] for block in once.blocks] * times
-    keys = [
-        {"campaign": plan.campaign, "block": block.name, "block_number": block.number}
-        for block in plan.blocks
-    ]
+    blocks_left = parse.left_by_blocks(MULTIPLIED / "records")
+    left = {entry["block"]: (entry, raw) for entry, raw in blocks_left}
 
-    def blocks() -> Iterator[dict[str, Any]]:
-        for key, (entry, _) in zip(keys, sources, strict=True):
-            new = {"block": key["block"], "number": key["block_number"]}
-            yield key | {"record": json.dumps(json.loads(entry["record"]) | new)}
+    def blocks() -> Iterator[tuple[dict[str, Any], dict[str, Any], Any]]:
+        for new, old in zip(plan.blocks, once.blocks * times, strict=True):
+            key = {"campaign": plan.campaign, "block": new.name, "block_number": new.number}
+            record = json.loads(left[old.name][0]["record"])
+            record |= {"block": new.name, "number": new.number}
+            yield key, {"record": json.dumps(record)}, left[old.name][1]
 
-    raw = (row | key for key, (_, rows) in zip(keys, sources, strict=True) for row in rows)
-    schema.write_rows(schema.BLOCKS, blocks(), records / "blocks.parquet")
+    whole = (key | record for key, record, _ in blocks())
+    schema.write_rows(schema.BLOCKS, whole, records / "blocks.parquet")
+    raw = (row | key for key, _, rows in blocks() for row in rows)
     schema.write_rows(schema.RAW, raw, records / "raw.parquet")
     return sum(len(block.runs) for block in plan.blocks)
-
-
-def _parse(folder: Path) -> None:
-    parse_dataset(folder, folder / "records")
 
 
 def _analyse(folder: Path) -> None:
@@ -232,31 +218,25 @@ def scale(times: int = TIMES) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "live" / "multiplied"
         runs = multiply(times, folder)
-        for step, function in (("parse", _parse), ("analyse", _analyse)):
-            _, seconds, memory = measured(function, folder)
+        parsing = partial(parse_dataset, folder, folder / "records")
+        for step, function in (("parse", parsing), ("analyse", partial(_analyse, folder))):
+            _, seconds, memory = measured(function)
             rate = f"{runs / seconds:8,.0f} runs/s  {memory:7,.0f} MB"
             yield f"{step:<9} {runs:>9,} runs  {seconds:8.1f} s  {rate}"
 
 
 class Planted(NamedTuple):
-    """What is planted of the cases that have a margin, of arms that cost the same.
+    """What is planted of the cases that have a margin, of arms that cost the same."""
 
-    Attributes:
-        layout: all cases at the same margin; their logs are stretched to it.
-        values: in the shape (blocks, cases, arms).
-        seconds: of a run, by case and arm.
-        beside: seconds of a block's runs without a margin, which the first look stops.
-    """
-
-    layout: Layout
-    values: np.ndarray
-    seconds: pd.Series
-    beside: float
+    layout: Layout  # all cases at the same margin; their logs are stretched to it
+    values: np.ndarray  # in the shape (blocks, cases, arms)
+    seconds: pd.Series  # of a run, by case and arm
+    beside: float  # seconds of a block's runs without a margin, which the first look stops
 
 
 def planted(study: Study, archive: str, random: np.random.Generator) -> Planted:
     """One campaign of a study with looks, its blocks drawn anew from those of an archive."""
-    known = numbers(analysis.analysed(ARCHIVES / archive).analysis.values)
+    known = evidence.numbers(analysis.analysed(ARCHIVES / archive).analysis.values)
     taken = pd.read_parquet(TAKEN_FROM, columns=["case", "arm", "wall_seconds"])
     seconds = taken.groupby(["case", "arm"])["wall_seconds"].median()
     # What is in turn, as these archives were measured.
@@ -291,16 +271,14 @@ def decided_in(campaign: Planted, minutes: float) -> int:
         made, left, beside = made + more, left - more * block, 0.0
         seen = in_memory.dataset(layout, values[:made], reasons[:made])
         table = concluded(seen)
-
-        compared, before = conclusions.of_table(table), tuple(gone.values())
-        for stop in stops(seen.plan, compared, before):
+        for stop in looks.stops(seen.plan, conclusions.of_table(table), tuple(gone.values())):
             gone[stop.case, stop.arm] = stop
             place = slice(made, None), cases.index(stop.case), all_arms.index(stop.arm)
             reasons[place], values[place] = stop.reason, np.nan
         if made < look:
             break
     others = table[~table["arm"].isin(all_arms[:2])]
-    return int((others["outcome"] == EQUIVALENT).sum())
+    return int((others["outcome"] == outcomes.EQUIVALENT).sum())
 
 
 def decided() -> Iterator[str]:
@@ -330,7 +308,7 @@ def designs() -> Iterator[str]:
             study = ["study=config/studies/pairs.yaml", "scale=both", "data=live"]
             bench_slurm.run([*words, *study, "system=any.yaml"], clone)
             told = pd.read_parquet(folder / "analysis/conclusions.parquet")
-            seconds = {each.case: each.running for each in case_times(folder)}
+            seconds = {each.case: each.running for each in timed.case_times(folder)}
         told = told[(told["kind"] == "ratio") & (told["arm"] == "podman")].set_index("case")
         # Half of a 95 % interval as a log, of as many blocks as fill a minute.
         half = 50 * np.log(told["high95"] / told["low95"])
@@ -339,7 +317,8 @@ def designs() -> Iterator[str]:
             in_turn = told.loc[[case]].set_index("planned")["width"]
             wall, cpu, pair = in_turn[True], in_turn[False], told.loc[f"{case}{PAIR}", "width"]
             widths = f"in turn ±{wall:.2g} %, its CPU time ±{cpu:.2g} %, in pairs ±{pair:.2g} %"
-            yield f"{case} beside {loops} loops, of a minute  {widths}  {wall / pair:.1f} times as fine"
+            finer = f"{wall / pair:.1f} times as fine"
+            yield f"{case} beside {loops} loops, of a minute  {widths}  {finer}"
 
 
 PARTS: dict[str, Callable[[], Iterator[str]]] = {

@@ -138,9 +138,10 @@ def _records(clone: Path) -> Path:
 
 @contextmanager
 def new_clone() -> Iterator[Path]:
+    """A clone of HEAD, for as long as it is needed."""
     with tempfile.TemporaryDirectory() as folder:
-        clone = Path(folder) / "clone"
-        subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
+        clone = Path(folder) / "parity"
+        subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
         yield clone
 
 

@@ -24,15 +24,12 @@ from parity.extensions.noise.analysis.durations import Window, split
 from parity.plan.plan import PLAN, read_plan
 from parity.records import events
 
-# Programs that run here.
-SECONDS, RUN_STEPS = 5, (1e-4, 1e-3, 1e-2)
-# SimGrid.
+SECONDS, RUN_STEPS = 5, (1e-4, 1e-3, 1e-2)  # of programs that run here; the rest is of SimGrid
 DATASET = "results/archive/epyc2-limits-2026-11-22"
 ARMS = ("native-a", "podman-quota-9000-of-10000-us", "podman-quota-50000-of-100000-us")
 RANKS, STEPS = (2, 4, 8, 16), (1e-3, 1e-2)
 SPEED = 1e9  # flop/s of a host, and so of a rank that nothing holds up
-# SimGrid gives up where a host with work has no speed at all.
-STOPPED = 1e-6
+STOPPED = 1e-6  # SimGrid gives up where a host with work has no speed at all
 HOSTS = 32  # of all simulations of a number of ranks, each at a moment of its own
 HEAD = """<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1"><zone id="z" routing="Full">"""
@@ -80,16 +77,15 @@ def run_here() -> Iterator[str]:
         folder = Path(name)
         words = ["sh", programs.SCRIPT, folder, "selfish.c", "steps.c"]
         subprocess.run(words, cwd=programs.SCRIPT.parent, check=True)
-        for ranks in (1, 2):
+        for ranks, step in product((1, 2), RUN_STEPS):
             cpus = available[-ranks:]
-            for step in RUN_STEPS:
-                before = recorded(folder, cpus)
-                seen = measured(folder, ranks, cpus, step)
-                around = [replayed(each, ranks, step) for each in (before, recorded(folder, cpus))]
-                yield (
-                    f"{ranks} ranks, steps of {1e3 * step:g} ms: measured {seen:.4f}, simulated "
-                    f"{around[0]:.4f} before and {around[1]:.4f} after"
-                )
+            before = recorded(folder, cpus)
+            seen = measured(folder, ranks, cpus, step)
+            around = [replayed(each, ranks, step) for each in (before, recorded(folder, cpus))]
+            yield (
+                f"{ranks} ranks, steps of {1e3 * step:g} ms: measured {seen:.4f}, simulated "
+                f"{around[0]:.4f} before and {around[1]:.4f} after"
+            )
 
 
 def windows(folder: Path, case: str, arm: str) -> list[Window]:

@@ -9,10 +9,7 @@ HEAD, with nothing else running, for a quarter of an hour.
 import argparse
 import hashlib
 import os
-import re
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -21,18 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import validate
+import yaml
+from bench_slurm import ROOT, new_clone
 from msgspec import to_builtins
 
 from parity.analysis import analysis, dataset
 from parity.analysis import tables as analysed
-from parity.analysis.tables import AGREEMENT
 from parity.benchmarks import benchmarks
 from parity.claims import verdicts as claims
 from parity.core import wording
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json, write_json
 from parity.core.settings import schema
-from parity.core.wording import counted
 from parity.extensions.networks.benchmarks import network
 from parity.measure import node
 from parity.records import schema as records
@@ -41,43 +39,19 @@ from parity.report import answer
 from parity.report.paper import Effort, Step
 from parity.runtimes import arms
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "tools"))
-
-import validate  # noqa: E402
-
 ARCHIVE = ROOT / "results/archive"
 FOUND, EFFORT, FAULTS = (ROOT / f"docs/{name}.json" for name in ("found", "effort", "faults"))
 # What the last tests on the virtual cluster left.
 FAULTS_SEEN = ROOT / "results/faults"
-FAULT_TEXT = Path(__file__).with_name("faults.md")
-# Column, key of a row. What is not a number is quoted as it was said.
-FAULT_COLUMNS = {
-    "fault": "fault", "what one sees": "seen", "interrupted": "interrupted",
-    "made anew": "made anew", "runs of the second start": "second start", "lost": "lost",
-    "doubled": "doubled",
-}  # fmt: skip
+FAULT_TEXT, DICTIONARY_HEAD = (
+    Path(__file__).with_name(name).read_text(encoding="utf-8")
+    for name in ("faults.md", "dictionary.md")
+)
+_SHOWN = Path(__file__).with_suffix(".yaml").read_bytes()
+COMMANDS, FAULT_COLUMNS, FOUND_HEAD = yaml.safe_load(_SHOWN).values()
 UNBOUNDED = 1e9
-FOUND_HEAD = ("system", "kind", "campaigns", "ratios", "at most 1 %", "2 %", "5 %", "10 %",
-              "cost something", "save something", "cannot tell", "the same")  # fmt: skip
-COMMANDS = {
-    "make environment": "the locked Python environment",
-    "make figures": "figures and tables of all archives",
-    "snakemake claims": "the verdicts of the system machine",
-    "snakemake claims_expected": "whether they are the expected ones",
-    "snakemake reparse": "whether the tables follow from the raw outputs",
-    "snakemake dashboard": "all comparisons and claims to look around in",
-    "make all": "image, measuring, analysis and paper of this machine",
-}
 # Tables of extensions: what their figures show, and what claims compare.
 ADDED = sorted((ROOT / "workflow/parity/extensions").glob("*/*/tables.yaml"))
-DICTIONARY_HEAD = """# Data dictionary
-
-Generated from the files `tables.yaml` in `workflow/parity`, version {version}; do not edit. The
-tables up to `images` are in a dataset's `records/`, the others in its `analysis/`. The same
-sentences are in the metadata of every Parquet file. A column that
-is not marked as nullable always holds a value.
-"""
 
 
 def _table(head: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
@@ -104,11 +78,9 @@ def _keys(rules: Mapping[str, Any], root: Mapping[str, Any], path: str = "") -> 
         needed = "yes" if key in rules.get("required", ()) else ""
         yield f"`{here}`", _allowed(rule), needed, rule["description"]
         yield from _keys(rule, root, f"{here}.")
-        inner = rule.get("additionalProperties")
-        if isinstance(inner, dict):
-            yield from _keys(inner, root, f"{here}.<name>.")
-        if isinstance(rule.get("items"), dict):
-            yield from _keys(rule["items"], root, f"{here}[].")
+        for inside, below in (("additionalProperties", ".<name>."), ("items", "[].")):
+            if isinstance(rule.get(inside), dict):
+                yield from _keys(rule[inside], root, f"{here}{below}")
 
 
 def _arm_table() -> str:
@@ -138,36 +110,33 @@ def _benchmark_table() -> str:
 
 def documents() -> dict[Path, str]:
     """The text that every generated document should have, by file."""
-    reference = ROOT / "config/README.md"
-    parts = {"arms": _arm_table(), "benchmarks": _benchmark_table()}
+    reference = {"arms": _arm_table(), "benchmarks": _benchmark_table()}
     for name in ("config", "study", "system", "exclusions"):
         rules = schema(name)
-        parts[name] = _table(("key", "allowed", "needed", "meaning"), _keys(rules, rules))
+        reference[name] = _table(("key", "allowed", "needed", "meaning"), _keys(rules, rules))
     tables = [*records.TABLES.values(), records.EVENTS, *analysed.TABLES.values()]
-    tables += [*claims.TABLES.values(), AGREEMENT]
+    tables += [*claims.TABLES.values(), analysed.AGREEMENT]
     tables += [table for file in ADDED for table in records.tables_beside(str(file)).values()]
     rows = [tuple(str(row[key]) for key in FAULT_COLUMNS.values())
             for row in read_json(FAULTS).values()]  # fmt: skip
-    faults_seen = _table(FAULT_COLUMNS, rows)
-    readme = ROOT / "README.md"
     known = read_json(FOUND)
-    bounds = {
-        kind: [answer.Bound(**told) for told in of_kind]
-        for kind, of_kind in known["bounds"].items()
-    }
-    found, answers = _table(FOUND_HEAD, found_rows(known["systems"])), ROOT / "docs/answers.md"
-    archives, names = ROOT / "docs/archives.md", sorted(archived(ARCHIVE))
-    digests = _table(("archive", "SHA-256"), ((f"`{n}`", f"`{digest(n)}`") for n in names))
+    bounds = {kind: [answer.Bound(**told) for told in of] for kind, of in known["bounds"].items()}
+    found = _table(FOUND_HEAD, found_rows(known["systems"]))
+    digests = ((f"`{name}`", f"`{digest(name)}`") for name in sorted(archived(ARCHIVE)))
     whole, of_some = (bound_tables(each, known["starts"]) for each in (bounds, bounded(bounds)))
-    return {
-        readme: with_parts(readme.read_text(encoding="utf-8"), {"bounds": of_some}),
-        archives: with_parts(archives.read_text(encoding="utf-8"), {"digests": digests}),
-        answers: with_parts(answers.read_text(encoding="utf-8"), {"bounds": whole, "found": found}),
-        reference: with_parts(reference.read_text(encoding="utf-8"), parts),
-        ROOT / "docs/data-dictionary.md": _dictionary(tables),
-        ROOT / "docs/faults.md": f"{FAULT_TEXT.read_text(encoding='utf-8')}\n{faults_seen}\n",
-        **validate.documents(),
+    parts = {
+        "README.md": {"bounds": of_some},
+        "docs/archives.md": {"digests": _table(("archive", "SHA-256"), digests)},
+        "docs/answers.md": {"bounds": whole, "found": found},
+        "config/README.md": reference,
     }
+    return {
+        **{ROOT / name: with_parts((ROOT / name).read_text(encoding="utf-8"), named)
+           for name, named in parts.items()},
+        ROOT / "docs/data-dictionary.md": _dictionary(tables),
+        ROOT / "docs/faults.md": f"{FAULT_TEXT}\n{_table(FAULT_COLUMNS, rows)}\n",
+        **validate.documents(),
+    }  # fmt: skip
 
 
 def _dictionary(tables: Iterable[records.TableSchema]) -> str:
@@ -186,12 +155,11 @@ def _dictionary(tables: Iterable[records.TableSchema]) -> str:
 def with_parts(text: str, named: Mapping[str, str]) -> str:
     """The text with its generated parts replaced; ValueError: it has no place for one."""
     for name, content in named.items():
-        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-        if begin not in text or end not in text:
+        before, begin, rest = text.partition(f"<!-- begin {name} -->")
+        _, end, after = rest.partition(f"<!-- end {name} -->")
+        if not end:
             raise ValueError(f"no place for the part {name!r}")
-        pattern = re.escape(begin) + r".*?" + re.escape(end)
-        replacement = f"{begin}\n{content}\n{end}"
-        text = re.sub(pattern, lambda _, r=replacement: r, text, flags=re.DOTALL)
+        text = f"{before}{begin}\n{content}\n{end}{after}"
     return text
 
 
@@ -218,14 +186,14 @@ def found() -> dict[str, Any]:
             "ratios": len(rows), "counts": answer.tallied(rows),
             "below": {f"{bound:g}": count for bound, count in answer.below(rows).items()},
         })  # fmt: skip
-    bounds = {kind: answer.at_most(*compared) for kind, compared in by_kind.items()}
     # No bound is infinite in a file: what is open lies above all bounds that are told.
-    told = {
-        kind: [each._replace(bound=min(each.bound, UNBOUNDED))._asdict() for each in of_kind]
-        for kind, of_kind in bounds.items()
-    }
+    bounds = {
+        kind: [each._replace(bound=min(each.bound, UNBOUNDED))._asdict()
+               for each in answer.at_most(*compared)]
+        for kind, compared in by_kind.items()
+    }  # fmt: skip
     starts = {kind: answer.to_start(*compared) for kind, compared in by_kind.items()}
-    return {"systems": made, "bounds": told, "starts": starts}
+    return {"systems": made, "bounds": bounds, "starts": starts}
 
 
 def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
@@ -239,13 +207,9 @@ def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]
 
 def bounded(bounds: Mapping[str, list[answer.Bound]]) -> dict[str, list[answer.Bound]]:
     """Those of programs that are bounded in any runtime, by kind of machine."""
-    held = {
-        kind: {each.program for each in told if each.bound <= answer.BOUNDS[-1]}
-        for kind, told in bounds.items()
-    }
-    return {
-        kind: [each for each in told if each.program in held[kind]] for kind, told in bounds.items()
-    }
+    told = [(kind, one) for kind, of in bounds.items() for one in of]
+    held = {(kind, one.program) for kind, one in told if one.bound <= answer.BOUNDS[-1]}
+    return {kind: [one for one in of if (kind, one.program) in held] for kind, of in bounds.items()}
 
 
 def bound_tables(
@@ -264,14 +228,10 @@ def bound_tables(
         runtimes, programs = (
             sorted(dict.fromkeys(names), key=str.lower) for names in zip(*cells, strict=True)
         )
-        rows = (
-            (
-                runtime,
-                answer.told_start(starts[kind].get(runtime)),
-                *(answer.told_bound(cells.get((runtime, program))) for program in programs),
-            )
-            for runtime in runtimes
-        )
+        rows = []
+        for runtime in runtimes:
+            costs = [answer.told_bound(cells.get((runtime, program))) for program in programs]
+            rows.append((runtime, answer.told_start(starts[kind].get(runtime)), *costs))
         tables.append(_table((kind, "to start", *programs), rows))
     return "\n\n".join(tables)
 
@@ -279,9 +239,7 @@ def bound_tables(
 def effort() -> dict[str, Any]:
     """What a reviewer's commands take in a new clone: seconds, and bytes on disk after each."""
     steps = []
-    with tempfile.TemporaryDirectory() as folder:
-        clone = Path(folder) / "parity"
-        subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+    with new_clone() as clone:
         path = {"PATH": f"{clone}/.venv/bin:{os.environ['PATH']}"}
         for command, does in COMMANDS.items():
             began = time.monotonic()
@@ -292,11 +250,8 @@ def effort() -> dict[str, Any]:
             steps.append(Step(command=command, does=does, seconds=seconds, bytes=held))
     model = node.facts()["cpu_model"] or "a processor that tells no model"
     cpus, memory = psutil.cpu_count() or 0, wording.size(psutil.virtual_memory().total)
-    machine, day = f"{model}, {counted(cpus, 'CPU')}, {memory}", datetime.now(UTC).date()
-    made: dict[str, Any] = to_builtins(
-        Effort(machine=machine, day=day.isoformat(), steps=tuple(steps))
-    )
-    return made
+    machine, day = f"{model}, {wording.counted(cpus, 'CPU')}, {memory}", datetime.now(UTC).date()
+    return to_builtins(Effort(machine=machine, day=day.isoformat(), steps=tuple(steps)))
 
 
 def faults() -> dict[str, Any]:
@@ -306,10 +261,8 @@ def faults() -> dict[str, Any]:
 
 
 MAKERS: dict[str, tuple[Path, Callable[[], Any]]] = {
-    "faults": (FAULTS, faults),
-    "found": (FOUND, found),
-    "effort": (EFFORT, effort),
-}
+    "faults": (FAULTS, faults), "found": (FOUND, found), "effort": (EFFORT, effort),
+}  # fmt: skip
 
 
 def main() -> None:
@@ -321,9 +274,7 @@ def main() -> None:
     for name in given.anew:
         path, make = MAKERS[name]
         write_json(path, make())
-    stale = {
-        path: text for path, text in documents().items() if path.read_text(encoding="utf-8") != text
-    }
+    stale = {path: text for path, text in documents().items() if path.read_text("utf-8") != text}
     names = ", ".join(str(path.relative_to(ROOT)) for path in stale)
     if stale and given.check:
         raise SystemExit(f"out of date: {names}; run: make docs")

@@ -35,12 +35,8 @@ from parity.software.images import IMAGES, ROOT, needed_image, write_images
 # A pair takes about ten seconds; a job that waits for a node to become quiet takes longer.
 MINUTES_BESIDE, MINUTES_PER_PAIR = 15, 1
 # The site's words for sbatch, by the name that they have as Snakemake's resources.
-SITE_WORDS = {
-    "slurm_partition": "--partition",
-    "slurm_account": "--account",
-    "constraint": "--constraint",
-    "qos": "--qos",
-}
+SITE_WORDS = {"slurm_partition": "--partition", "slurm_account": "--account",
+              "constraint": "--constraint", "qos": "--qos"}  # fmt: skip
 # `bare` starts the program as a user's job script would. Before it the node is left alone
 # for as long as a block leaves it before its first run.
 TEMPLATE = Path(__file__).with_name("harness.sh.template")
@@ -73,13 +69,9 @@ def pairs_of(plan: Plan) -> list[Pair]:
 
 
 def script_of(
-    pairs: Sequence[Pair],
-    program: Sequence[str],
-    starts: int,
-    block: Sequence[str],
-    folder: Path,
+    pairs: Sequence[Pair], program: Sequence[str], starts: int, block: Sequence[str], folder: Path,
     modules: Sequence[str],
-) -> str:
+) -> str:  # fmt: skip
     """The shell script that makes all pairs, one after the other.
 
     A side starts `program` so many times, after it loaded `modules`; the bare one leaves what came
@@ -90,14 +82,11 @@ def script_of(
         sides = [f"bare {pair.number:04d}", f"block {pair.block}"]
         lines += sides if pair.bare_first else sides[::-1]
     return TEMPLATE.read_text(encoding="utf-8").format(
-        here=shlex.quote(str(Path.cwd())),
+        here=shlex.quote(str(Path.cwd())), folder=shlex.quote(str(folder)),
         modules=f"module load {shlex.join(modules)}" if modules else ":",
-        starts=" ".join(map(str, range(1, starts + 1))),
-        folder=shlex.quote(str(folder)),
-        program=shlex.join(program),
-        block=" ".join(map(shlex.quote, block)).replace("@block@", '"$1"'),
-        sides="\n".join(lines),
-    )
+        starts=" ".join(map(str, range(1, starts + 1))), program=shlex.join(program),
+        block=shlex.join(block).replace("@block@", '"$1"'), sides="\n".join(lines),
+    )  # fmt: skip
 
 
 def block_words(
@@ -144,10 +133,8 @@ def times_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> PairTimes:
         if record is None or record.wall_seconds is None:
             raise UserError(progress.last_reason(attempts) if attempts else "the block did not end")
         inside.append(_seconds(case, place / "attempt-1/stdout", record.wall_seconds))
-    own_bare, outer_bare = zip(*bare, strict=True)
-    own_inside, outer_inside = zip(*inside, strict=True)
-    sides = {"bare": own_bare, "inside": own_inside}
-    sides |= {"bare_outer": outer_bare, "inside_outer": outer_inside}
+    sides = dict(zip(("bare", "bare_outer"), zip(*bare, strict=True), strict=True))
+    sides |= zip(("inside", "inside_outer"), zip(*inside, strict=True), strict=True)
     return PairTimes(pair=pair.number, block=pair.block, bare_first=pair.bare_first, **sides)
 
 
@@ -167,20 +154,19 @@ def ratios(times: Sequence[PairTimes]) -> tuple[TimeRatio, TimeRatio]:
 
     UserError: there are fewer pairs than an interval needs.
     """
-    if len(times) < FEWEST_FOR_A_DIFFERENCE:
-        raise UserError(
-            f"{len(times)} of the pairs are good: an interval needs {FEWEST_FOR_A_DIFFERENCE}"
-        )
+    if len(times) < (fewest := FEWEST_FOR_A_DIFFERENCE):
+        raise UserError(f"{len(times)} of the pairs are good: an interval needs {fewest}")
     own = [(pair.inside, pair.bare) for pair in times]
     outer = [(pair.inside_outer, pair.bare_outer) for pair in times]
-    made = []
-    for pairs in (own, outer):
-        logs = [fmean(map(math.log, inside)) - fmean(map(math.log, bare)) for inside, bare in pairs]
-        decision = decide(logs, None)
-        ends = dict(zip(("low95", "high95"), decision.interval95, strict=True))
-        ends |= zip(("low90", "high90"), decision.interval90, strict=True)
-        made.append(TimeRatio(ratio=decision.estimate, **ends))
-    return made[0], made[1]
+    return _ratio(own), _ratio(outer)
+
+
+def _ratio(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> TimeRatio:
+    logs = [fmean(map(math.log, inside)) - fmean(map(math.log, bare)) for inside, bare in pairs]
+    decision = decide(logs, None)
+    (low95, high95), (low90, high90) = decision.interval95, decision.interval90
+    ends = {"low95": low95, "high95": high95, "low90": low90, "high90": high90}
+    return TimeRatio(ratio=decision.estimate, **ends)
 
 
 def measure(given: argparse.Namespace) -> NoiseAudit:

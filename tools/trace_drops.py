@@ -32,8 +32,7 @@ from parity.software.native import read_native
 
 EVENTS = ("skb/kfree_skb", "tcp/tcp_retransmit_skb")
 COLUMNS = ("traced_run", "event", "reason", "place", "count")
-# Of each CPU; a line takes 60 bytes in it.
-_BUFFER_KB = 32_768
+_BUFFER_KB = 32_768  # of each CPU; a line takes 60 bytes in it
 _DROP = re.compile(r": (kfree_skb): .* location=(\S+?)(?:\+0x\S+)?(?: reason: (\S+))?$", re.M)
 _AGAIN = re.compile(r": (tcp_retransmit_skb): .* state=(\S+)", re.M)
 _LOST = re.compile(r"^overrun: (\d+)$", re.M)
@@ -80,12 +79,9 @@ def traced(trace: Path) -> Iterator[None]:
 def trace_case(given: argparse.Namespace) -> None:
     """Trace runs of a case in an arm, and write the table; UserError: the plan has none."""
     plan, system = read_plan(given.plan), load_system(given.system)
-    found = [
-        replace(block, runs=(run,))
-        for block in plan.blocks
-        for run in block.runs
-        if (run.case, run.arm) == (given.case, given.arm)
-    ][: given.runs]
+    wanted = given.case, given.arm
+    found = [replace(block, runs=(run,)) for block in plan.blocks for run in block.runs
+             if (run.case, run.arm) == wanted][: given.runs]  # fmt: skip
     if not found:
         raise UserError(f"the plan has no {given.case} in {given.arm}", where=str(given.plan))
     native = read_native(given.native).programs if given.native else {}

@@ -30,20 +30,14 @@ HEAD = (
 
 @dataclass
 class Process:
-    """What the scheduler did with a process; times are in seconds.
-
-    Attributes:
-        moves: how often it was moved to another CPU.
-        taken: when it was taken off a CPU though it could go on; `off`: for how long.
-        others: how long others ran first in its place, by their names.
-    """
+    """What the scheduler did with a process; times are in seconds."""
 
     first: float
     last: float = 0.0
-    moves: int = 0
-    taken: list[float] = field(default_factory=list)
-    off: list[float] = field(default_factory=list)
-    others: Counter[str] = field(default_factory=Counter)
+    moves: int = 0  # how often it was moved to another CPU
+    taken: list[float] = field(default_factory=list)  # when it was taken off, though it could go on
+    off: list[float] = field(default_factory=list)  # for how long
+    others: Counter[str] = field(default_factory=Counter)  # how long others ran first in its place
 
     def row(self, pid: int) -> str:
         """A row below `HEAD`."""

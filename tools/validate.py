@@ -75,10 +75,7 @@ def _text(observed: Mapping[str, Any]) -> str:
 
 
 def render(found: Mapping[str, Any]) -> str:
-    template = Template(
-        TEMPLATE.read_text("utf-8"), undefined=StrictUndefined, trim_blocks=True,
-        keep_trailing_newline=True,
-    )  # fmt: skip
+    text, whole = TEMPLATE.read_text("utf-8"), {"trim_blocks": True, "keep_trailing_newline": True}
     parts = {each["scenario"]: each["part"] for each in found["scenarios"]}
     by_promise: dict[str, dict[str, list[dict[str, Any]]]] = {part: {} for part in parts.values()}
     rows = [shown(each) for each in found["results"]]
@@ -86,16 +83,13 @@ def render(found: Mapping[str, Any]) -> str:
     for each in promised:
         of_part = by_promise[parts[each["scenario"]]]
         of_part.setdefault(each["promised"], []).append(each)
-    text: str = template.render(
+    return Template(text, undefined=StrictUndefined, **whole).render(
         seed=found["seed"], confidence=round(100 * CONFIDENCE), promised=len(promised),
         shown=len(rows) - len(promised), scenarios=Counter(parts.values()),
-        kept={
-            part: [_kept(promise, of) for promise, of in sorted(each.items())]
-            for part, each in by_promise.items()
-        },
+        kept={part: [_kept(promise, of) for promise, of in sorted(each.items())]
+              for part, each in by_promise.items()},
         open=[(_NOT_HOLDING[e["holds"]], e) for e in rows if e["holds"] in _NOT_HOLDING],
     )  # fmt: skip
-    return text
 
 
 def _kept(promise: str, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -117,18 +111,16 @@ def as_csv(found: Mapping[str, Any]) -> str:
 def documents() -> dict[Path, str]:
     """The report and its table, as the committed numbers give them."""
     found = read_json(COMMITTED)
-    texts = {".md": render(found), ".csv": as_csv(found)}
-    return {COMMITTED.with_suffix(ending): text for ending, text in texts.items()}
+    return {COMMITTED.with_suffix(".md"): render(found),
+            COMMITTED.with_suffix(".csv"): as_csv(found)}  # fmt: skip
 
 
 def renewed(committed: Mapping[str, Any], made: dict[str, Any], order: Sequence[str]) -> Any:
     """A report in which what was made anew stands in the place of what was there."""
     fresh = {each["scenario"] for each in made["scenarios"]}
     return made | {
-        part: [
-            row for name in order
-            for row in (made if name in fresh else committed)[part] if row["scenario"] == name
-        ]
+        part: [row for name in order for row in (made if name in fresh else committed)[part]
+               if row["scenario"] == name]
         for part in ("scenarios", "results")
     }  # fmt: skip
 

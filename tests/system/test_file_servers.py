@@ -27,7 +27,7 @@ from parity.benchmarks.model import SOFTWARE
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.extensions.servers.benchmarks import file_server, service
 from parity.extensions.servers.benchmarks.service import cannot_serve
-from parity.extensions.servers.measure.client import INTERFACE, client_link, mounts_below
+from parity.extensions.servers.measure.client import INTERFACE, client_link, link_gate, mounts_below
 from parity.measure.attempt import NotStarted
 from parity.measure.places import WORK, only_one
 from parity.plan.cases import digested
@@ -153,9 +153,9 @@ def test_the_link_has_its_rate_its_addresses_and_an_end(rate):
         seen = json.loads(output_of(["ip", "-json", "address", "show", "dev", INTERFACE]))
         addresses = [each["local"] for each in seen[0]["addr_info"]]
         assert addresses == ["10.213.1.254", *(f"10.213.1.1{n}" for n in (1, 2, 3, 4))]
-        took = sending(link.namespace, 20_000_000)
+        took = sending(link, 20_000_000)
         assert (took > 0.7) == bool(rate), took
-    assert link.gate and link.gate.passed, link.gate
+        assert link_gate(link, rate).passed
 
 
 def sending(namespace, amount: int) -> float:
@@ -178,8 +178,9 @@ def sending(namespace, amount: int) -> float:
 def test_a_link_that_is_changed_on_the_way_fails_its_gate():
     with only_one(SCRATCH, "another measurement"), client_link(200) as link:
         output_of(["tc", "qdisc", "del", "dev", INTERFACE, "root"])
-    assert link and link.gate and not link.gate.passed
-    assert link.gate.detail == "the rate of the servers is 0 bytes/s, not 25000000"
+        gate = link_gate(link, 200)
+    assert not gate.passed
+    assert gate.detail == "the rate of the servers is 0 bytes/s, not 25000000"
 
 
 def test_addresses_that_are_somebody_s_are_refused():

@@ -161,7 +161,7 @@ def test_figures_of_the_archive_measure_and_build_nothing(clone: Path) -> None:
 BAD_CALLS = {
     "unknown scale": (
         ["scale=huge"],
-        ["no scale 'huge'", "smoke, quick, hour, campaign, machine, cluster"],
+        ["no scale 'huge'", "smoke, quick, hour, campaign, whole, machine, cluster"],
     ),
     "unknown key": (["sclae=smoke"], ["unknown key: sclae", "data, fresh, minutes, scale"]),
     "missing study": (["study=config/studies/torez.yaml"], ["no such file", "torrez2019.yaml"]),

@@ -8,9 +8,7 @@ they come out of tables, the other scenarios ask. Before, two methods had to agr
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 
-import msgspec
 import numpy as np
 import pandas as pd
 
@@ -22,9 +20,8 @@ from planted_truth import promises
 from planted_truth.in_memory import Chance
 from planted_truth.promises import Measure, Observed, Trials, cost
 from planted_truth.study import DOUBLE, REFERENCE
-from planted_truth.trials import Scenario
+from planted_truth.trials import Scenario, entries
 
-COMPARED = "comparisons"  # the part of the report
 # What the arms beside the A/A pair stand for.
 ARMS = ("equal", "upper", "lower", "far")
 ALL = (REFERENCE, DOUBLE, *ARMS)
@@ -67,40 +64,31 @@ class Counted(Document, frozen=True):
 
 
 class Comparison(Document, frozen=True):
-    """An entry of `comparisons.yaml`.
-
-    Attributes:
-        blocks: of each of the scenarios that it stands for.
-        about: what is planted, in words.
-        ratios: the true cost of each arm, by words of `ARMS`.
-        of_mean: whether the mean costs so much, spikes and tails included, or the typical run.
-    """
+    """An entry of `comparisons.yaml`."""
 
     name: str
-    about: str
-    blocks: tuple[int, ...]
+    about: str  # what is planted, in words
+    blocks: tuple[int, ...]  # of each of the scenarios that it stands for
     chance: Chance
-    ratios: dict[str, float]
+    ratios: dict[str, float]  # the true cost of each arm, by words of `ARMS`
     counted: tuple[Counted, ...]
     margin: float = 0.01
-    of_mean: bool = False
-    replicates: int = REPLICATES
+    of_mean: bool = False  # whether the mean costs so much, spikes included, or the typical run
 
     def scenarios(self) -> Iterator[Scenario]:
         """One for each number of blocks."""
         measures = [self._measure(each) for each in self.counted]
         for blocks in self.blocks:
-            name, size = f"{self.name}, {blocks}", (blocks, self.margin, BATCH, self.replicates)
-            yield Scenario(name, COMPARED, self.about, *size, measures,
-                           partial(self._trial, blocks))  # fmt: skip
+            name, size = f"{self.name}, {blocks}", (blocks, self.margin, BATCH, REPLICATES)
+            trial = partial(self._trial, blocks)
+            yield Scenario(name, "comparisons", self.about, *size, measures, trial)
 
     def _trial(self, blocks: int) -> Callable[[int, int], Trials]:
         return partial(_one, self, blocks, self.truths())
 
     def _measure(self, counted: Counted) -> Measure:
         def observed(happened: Happened, trials: Trials) -> Observed:
-            found = happened(trials.compared(counted.arm))
-            return promises.share(int(found.sum()), len(found))
+            return promises.share_of(happened(trials.compared(counted.arm)))
 
         now, before = COUNTED[counted.what]
         planted = f"{cost(self.ratios[counted.arm])}{' on average' if self.of_mean else ''}"
@@ -132,12 +120,11 @@ def _one(planted: Comparison, blocks: int, truths: np.ndarray, number: int, seed
         for arm, own, mean, typical in zip(ALL[2:], arms, *truths, strict=True):
             made = decide(own - natives, planted.margin).gated(control.as_control)
             before, _ = _before(own - reference, planted.margin)
+            low, high = np.exp(before.interval95)
             rows.append({
                 **made.columns(), "arm": arm, "study": number, "case": case,
-                "mean": math.exp(mean), "typical": math.exp(typical),
-                "before": before.gated(of_pair[1]).outcome,
-                **dict(zip(("low95_before", "high95_before"), np.exp(before.interval95),
-                           strict=True)),
+                "mean": math.exp(mean), "typical": math.exp(typical), "low95_before": low,
+                "high95_before": high, "before": before.gated(of_pair[1]).outcome,
             })  # fmt: skip
     return Trials(comparisons=pd.DataFrame(rows))
 
@@ -148,14 +135,10 @@ def _before(effects: np.ndarray, margin: float) -> tuple[Decision, str]:
     methods = mean_of(effects), Typical(effects[None], 1.0)
     both = [outcome_of(of.interval(0.9), of.interval(0.95), (-bound, bound)) for of in methods]
     outcome = both[0] if both[0] == both[1] else INCONCLUSIVE
-    interval = methods[0].interval(0.95)
-    return Decision(interval95=interval, outcome=outcome), (
-        DIFFERENT if DIFFERENT in both else outcome
-    )
+    made = Decision(interval95=methods[0].interval(0.95), outcome=outcome)
+    return made, DIFFERENT if DIFFERENT in both else outcome
 
 
 def comparisons() -> list[Scenario]:
-    """All of them, in the order of the report."""
-    text = Path(__file__).with_suffix(".yaml").read_bytes()
-    entries = msgspec.yaml.decode(text, type=list[Comparison])
-    return [scenario for entry in entries for scenario in entry.scenarios()]
+    planted = entries(__file__, list[Comparison])
+    return [scenario for entry in planted for scenario in entry.scenarios()]

@@ -44,23 +44,15 @@ _FREEDOM = {"t3": 3, "t5": 5}
 
 @dataclass(frozen=True)
 class Layout:
-    """A study in memory: its cases and their parameters, its arms, and the node of each block.
+    """A study in memory: its cases and their parameters, its arms, and the node of each block."""
 
-    Attributes:
-        parameters: of each case, by its name.
-        arms: those beside the A/A pair.
-        metric: what the program measures: name, unit, and which is better.
-        ending: of `ENDINGS`, of the runs without a number.
-        looks: the numbers of blocks at which it is looked at; none for once.
-    """
-
-    parameters: dict[str, dict[str, Any]]
-    arms: tuple[str, ...]
+    parameters: dict[str, dict[str, Any]]  # of each case, by its name
+    arms: tuple[str, ...]  # those beside the A/A pair
     nodes: tuple[int, ...]
     margin: float | None
-    metric: tuple[str, str, str] = TIME
-    ending: str = "timeout"
-    looks: tuple[int, ...] = ()
+    metric: tuple[str, str, str] = TIME  # what the program measures: name, unit, which is better
+    ending: str = "timeout"  # of `ENDINGS`, of the runs without a number
+    looks: tuple[int, ...] = ()  # the numbers of blocks at which it is looked at; none for once
 
     @property
     def all_arms(self) -> tuple[str, ...]:
@@ -136,27 +128,18 @@ def analysed(made: Dataset) -> Analysis:
 
 
 class Chance(Document, frozen=True):
-    """What makes runs deviate.
+    """What makes runs deviate; what differs between arms is by arm."""
 
-    Attributes:
-        run: standard deviation from run to run.
-        block: standard deviation of what all runs of a block have in common.
-        law: `normal`, `t3`, `t5` or `skewed`, which is exponential.
-        times: by arm, how many times the usual its runs deviate.
-        spikes: by arm, the share of its runs that something disturbs, and by how much.
-        by_node: standard deviation of what an arm costs more on one node than on another; the
-            A/A pair does not.
-        serial: correlation of an arm's deviation with that in the block before.
-        lost: by arm, the share of its slowest runs that are lost.
-    """
-
-    run: float = 0.006
-    block: float = 0.03
-    law: str = "normal"
+    run: float = 0.006  # standard deviation from run to run
+    block: float = 0.03  # of what all runs of a block have in common
+    law: str = "normal"  # or `t3`, `t5`, or `skewed`, which is exponential
+    # How many times the usual an arm's runs deviate.
     times: dict[str, float] = msgspec.field(default_factory=dict)
+    # The share of an arm's runs that something disturbs, and by how much.
     spikes: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)
-    by_node: float = 0.0
-    serial: float = 0.0
+    by_node: float = 0.0  # of what an arm beside the A/A pair costs more on one node than another
+    serial: float = 0.0  # correlation of an arm's deviation with that in the block before
+    # The share of an arm's slowest runs that are lost.
     lost: dict[str, float] = msgspec.field(default_factory=dict)
 
     def draw(
@@ -165,10 +148,8 @@ class Chance(Document, frozen=True):
     ) -> np.ndarray:  # fmt: skip
         """Logs of what runs cost; NaN for those that were lost.
 
-        Args:
-            costs: the truth, in the shape (levels, arms).
-            blocks: the node of each.
-            arms: the A/A pair first.
+        `costs`: the truth, in the shape (levels, arms). `blocks`: the node of each. `arms`: the
+        A/A pair first.
         """
         shape = (replicates, costs.shape[0], len(blocks), len(arms))
         own = self.run * self._serial(self._law(random, shape))

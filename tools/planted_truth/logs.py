@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from parity.core.documents import Document, canonical
@@ -27,16 +26,7 @@ from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Image, Launch
 from parity.software.binaries import Library
 from parity.software.images import ImageRecord
-from planted_truth.study import (
-    ATTEMPTS,
-    FORMATS,
-    NODE,
-    SYSTEM,
-    Campaign,
-    Printer,
-    is_contained,
-    sha256,
-)
+from planted_truth.study import ATTEMPTS, FORMATS, NODE, SYSTEM, Campaign, Printer, sha256
 
 GOOD, INTERRUPTED, TRUNCATED, OTHER_WORK = "good", "interrupted", "truncated", "wrong-size"
 # How an attempt can fail: the reason codes of the real runner.
@@ -61,11 +51,11 @@ FACTS = {
     "cpu_model": "planted", "kernel": "planted", "memory_total": "24684092 kB",
     "memory_available": "23367848 kB", "last_level_cache": "272629760 B",
 }  # fmt: skip
-BINARY = documents.Binary(
-    arm="", benchmark="", path="", sha256=sha256("binary"), build_id=sha256("build")[:40],
-    closure=(Library(library="libc.so.6", sha256=sha256("library")),),
-    closure_sha256=sha256("closure"),
-)  # fmt: skip
+BUILT: dict[str, Any] = {
+    "sha256": sha256("binary"), "build_id": sha256("build")[:40],
+    "closure": (Library(library="libc.so.6", sha256=sha256("library")),),
+    "closure_sha256": sha256("closure"),
+}  # fmt: skip
 PROGRAM = documents.ProgramIdentity(
     commit="0" * 40, changed=False, package_sha256=sha256("package"), lock_sha256=sha256("lock"),
     python="3.11.0",
@@ -87,31 +77,23 @@ class Attempt:
 
 @dataclass
 class SimulatedBlock:
-    """The runner in one block, and what becomes of it.
-
-    Attributes:
-        costs: log cost of each run before chance.
-        clock: minutes since the study began.
-        attempts: by run.
-        sessions: how many the runner needed.
-        absent: the arm that the last session could not start; empty if none.
-    """
+    """The runner in one block, and what becomes of it."""
 
     campaign: Campaign
     runs: Sequence[Run]
     node: str
-    costs: Mapping[str, float]
+    costs: Mapping[str, float]  # log cost of each run before chance
     random: np.random.Generator
-    clock: float
-    attempts: dict[str, list[Attempt]] = field(default_factory=dict)
-    sessions: int = 1
-    absent: str = ""
+    clock: float  # minutes since the study began
+    attempts: dict[str, list[Attempt]] = field(default_factory=dict)  # by run
+    sessions: int = 1  # how many the runner needed
+    absent: str = ""  # the arm that the last session could not start; empty if none
 
     def simulate(self) -> None:
         misfortune, random = self.campaign.misfortune, self.random
-        arms = sorted({run.arm for run in self.runs})
+        here = sorted({run.arm for run in self.runs})
         if random.random() < misfortune.absent:
-            self.absent = arms[int(random.integers(len(arms)))]
+            self.absent = here[int(random.integers(len(here)))]
         if random.random() < misfortune.killed:
             killed = int(random.integers(len(self.runs)))
             self._session(1, self.runs[: killed + 1], stop=self.runs[killed].name)
@@ -121,12 +103,9 @@ class SimulatedBlock:
         endings = self.endings()
         for run in self.runs:
             made = self.attempts.get(run.name, [])
-            counted = made[-1:] if endings[run.name][0] == "valid" else []
-            wrong = WRONG if is_contained(run.arm) else -WRONG
-            self.attempts[run.name] = [
-                each if each in counted else replace(each, log_cost=each.log_cost + wrong)
-                for each in made
-            ]
+            wrong = -WRONG if arms()[run.arm].image_format is None else WRONG
+            for place, each in enumerate(made[:-1] if endings[run.name][0] == "valid" else made):
+                made[place] = replace(each, log_cost=each.log_cost + wrong)
 
     def _session(self, number: int, runs: Sequence[Run], stop: str = "") -> None:
         """Go through the runs as the runner does; it is killed in the run `stop`."""
@@ -183,10 +162,8 @@ class SimulatedBlock:
         """Stage and reason that the records must give each run; a valid one has no reason."""
         good = {run.name: self.ended_well(run.name) for run in self.runs}
         # The newest session in which each case ended well.
-        newest: dict[str, int] = {}
-        for made in filter(None, good.values()):
-            newest[made.case] = max(made.session, newest.get(made.case, 0))
-        endings = {}
+        ended = sorted(filter(None, good.values()), key=lambda made: made.session)
+        newest, endings = {made.case: made.session for made in ended}, {}
         for run in self.runs:
             attempt = good[run.name]
             if attempt is None and run.arm == self.absent:
@@ -269,7 +246,7 @@ def _write_block(
             node_name=made.node, facts=facts, busy_fraction=0.0, other_nodes=(),
             arms={arm: _state(arm, arm == absent) for arm in campaign.all_arms},
             binaries=tuple(
-                msgspec.structs.replace(BINARY, arm=arm, benchmark=campaign.benchmark, path=path)
+                documents.Binary(arm=arm, benchmark=campaign.benchmark, path=path, **BUILT)
                 for arm in campaign.all_arms if arm != absent
             ),
         )  # fmt: skip
@@ -301,10 +278,8 @@ def _write_attempt(printer: Printer, case: Case, attempt: Attempt, folder: Path)
     state, ending, parameters = folder / "state", attempt.ending, case.parameters
     state.mkdir(parents=True)
     started, name, arm = at(attempt.minutes), f"parity-1-1-{attempt.number}", arms()[attempt.arm]
-    write(
-        folder / documents.STARTED.file,
-        documents.Started(name=name, arm=attempt.arm, ranks=0, started=started),
-    )
+    begun = documents.Started(name=name, arm=attempt.arm, ranks=0, started=started)
+    write(folder / documents.STARTED.file, begun)
     program, stdout, stderr = printer.benchmark.program(parameters, NODE), "", ""
     if ending != "not-started":
         more = printer.counter, parameters[printer.counter] + (ending == OTHER_WORK)
@@ -326,7 +301,7 @@ def _write_attempt(printer: Printer, case: Case, attempt: Attempt, folder: Path)
     )  # fmt: skip
     launch = Launch(name, order.state.image, SCRATCH, state, host=HOST)
     command = arm.command(launch, inner_command.witnessed(program))
-    made = measured.Attempt(order, launch, folder)
+    made = measured.Attempt(order, launch, folder, started=started, load=0.1)
     if ending == "not-started":
         made.error = f"cannot start {command[0]}: planted"
     else:
@@ -338,7 +313,7 @@ def _write_attempt(printer: Printer, case: Case, attempt: Attempt, folder: Path)
             system_seconds=0.01, timed_out=ending == "timeout",
         )]  # fmt: skip
     made.steal = 0.5 if ending == "gate-steal" else 0.001
-    write(folder / documents.RECORD.file, record(made, stderr, 0.1, started))
+    write(folder / documents.RECORD.file, record(made, stderr))
 
 
 def _witness(arm: Arm, cpus: tuple[int, ...], elsewhere: bool) -> str:

@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
-import msgspec
 import numpy as np
 import pandas as pd
 
@@ -26,7 +24,7 @@ from planted_truth import in_memory, promises
 from planted_truth.in_memory import Chance, Layout
 from planted_truth.promises import Measure, Trials, cost, covered, frequency
 from planted_truth.study import CONTAINERS, DOUBLE
-from planted_truth.trials import Scenario
+from planted_truth.trials import Scenario, entries
 
 # Each look has nearly half as many blocks again as the one before it.
 LOOKS = (6, 9, 13, 18, 25, 36)
@@ -49,13 +47,12 @@ HAPPENED: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
 def walked(layout: Layout, values: np.ndarray, time: float = math.inf) -> pd.DataFrame:
     """The comparisons of all blocks in the end, after every look has stopped what it stops.
 
+    They are `tables.CONCLUSIONS`, and of each of them whether it was `ever_equivalent` or
+    `ever_different` at a look, how many blocks were `made`, and why it was `stopped`.
+
     Args:
         values: what runs would give if none was stopped, in the shape (blocks, cases, arms).
         time: for how many of all these runs there is time. Then cases wait for each other.
-
-    Returns:
-        `tables.CONCLUSIONS`, and of each of them: whether it was `ever_equivalent` or
-        `ever_different` at a look, how many blocks were `made`, and why it was `stopped`.
     """
     cases, arms = list(layout.parameters), layout.all_arms
     measured, reasons = values.copy(), np.full(values.shape, "", dtype=object)
@@ -63,6 +60,12 @@ def walked(layout: Layout, values: np.ndarray, time: float = math.inf) -> pd.Dat
     at_looks: list[pd.Series] = []
     left = time * values.size
     seconds = {(case, arm): 1.0 for case in cases for arm in arms}
+
+    def leave(stop: Stop, blocks: slice) -> None:
+        # What was stopped before has its reason already, from its own look on.
+        place = blocks, cases.index(stop.case), arms.index(stop.arm)
+        reasons[place], measured[place] = stop.reason, np.nan
+
     for look, following in pairwise((*layout.looks, len(values))):
         dataset = in_memory.dataset(layout, measured[:look], reasons[:look])
         table = concluded(dataset)
@@ -70,16 +73,13 @@ def walked(layout: Layout, values: np.ndarray, time: float = math.inf) -> pd.Dat
         compared = conclusions.of_table(table)
         for stop in stops(dataset.plan, compared, stopped.values()):
             stopped[stop.case, stop.arm] = stop
-            place = slice(look, None), cases.index(stop.case), arms.index(stop.arm)
-            # What was stopped before has its reason already, from its own look on.
-            reasons[place], measured[place] = stop.reason, np.nan
+            leave(stop, slice(look, None))
         if math.isinf(time):
             continue
         so_far, stage = [*stopped.values()], following - look
         room = left - (reasons[:look] == "").sum()
         for stop in waiting(dataset.plan, stage, compared, so_far, seconds, room):
-            place = slice(look, following), cases.index(stop.case), arms.index(stop.arm)
-            reasons[place], measured[place] = stop.reason, np.nan
+            leave(stop, slice(look, following))
         for block in range(look, following):
             if (reasons[: block + 1] == "").sum() > left:
                 reasons[block][reasons[block] == ""], measured[block] = OUT_OF_TIME, np.nan
@@ -100,15 +100,9 @@ def concluded(dataset: Dataset) -> pd.DataFrame:
 
 
 class Counted(Document, frozen=True):
-    """What is counted of an arm.
-
-    Attributes:
-        what: a word of `HAPPENED`, `covered`, `blocks in all` or `blocks of one look`.
-        at_most, at_least: what is promised of it; without either it is only shown.
-    """
-
-    what: str
+    what: str  # a word of `HAPPENED`, `covered`, `blocks in all` or `blocks of one look`
     arm: str = "equal"
+    # What is promised of it; without either it is only shown.
     at_most: float | None = None
     at_least: float | None = None
     slack: float = 0.02
@@ -135,22 +129,15 @@ class Counted(Document, frozen=True):
 
 
 class LookScenario(Document, frozen=True):
-    """An entry of `looks.yaml`.
-
-    Attributes:
-        deviation: standard deviation of the log ratio of two runs of a block.
-        ratios: the true cost of each arm, by words of `ARMS`.
-        once: how many blocks a study has that is looked at once, beside it.
-        time: for which part of all runs there is time.
-    """
+    """An entry of `looks.yaml`."""
 
     name: str
     about: str
-    deviation: float
-    ratios: dict[str, float]
+    deviation: float  # standard deviation of the log ratio of two runs of a block
+    ratios: dict[str, float]  # the true cost of each arm, by words of `ARMS`
     counted: tuple[Counted, ...]
-    once: int = LOOKS[-1]
-    time: float = math.inf
+    once: int = LOOKS[-1]  # how many blocks a study has that is looked at once, beside it
+    time: float = math.inf  # for which part of all runs there is time
 
     def scenario(self) -> Scenario:
         measures = [each.measure(self.ratios[each.arm], self.once) for each in self.counted]
@@ -173,15 +160,12 @@ def _one(planted: LookScenario, number: int, seed: int) -> Trials:
     values = 100 * np.exp(drawn).transpose(1, 0, 2)
     simple = replace(layout, looks=(), nodes=layout.nodes[: planted.once])
     once = concluded(in_memory.dataset(simple, values[: planted.once]))
-    keys = ["case", "arm"]
-    found = walked(layout, values, planted.time).merge(
-        once[[*keys, "outcome"]].rename(columns={"outcome": "once"}), on=keys
-    )
+    once = once.rename(columns={"outcome": "once"})[["case", "arm", "once"]]
+    found = walked(layout, values, planted.time).merge(once, on=["case", "arm"])
     ratios = found["arm"].map(lambda arm: costs.get(arm, 1.0))
     return Trials(comparisons=found.assign(planted=ratios, study=number))
 
 
 def sequential() -> list[Scenario]:
     """Scatter that is soon decided, that is hardly, and that never is; and a pair that differs."""
-    text = Path(__file__).with_suffix(".yaml").read_bytes()
-    return [entry.scenario() for entry in msgspec.yaml.decode(text, type=list[LookScenario])]
+    return [entry.scenario() for entry in entries(__file__, list[LookScenario])]

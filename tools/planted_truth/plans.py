@@ -1,31 +1,22 @@
 """Plans of studies that never were: from as little as somebody has to say of them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from parity.plan.plan import PLAN_VERSION, Plan
 
-_WHOLE = {
-    "version": PLAN_VERSION, "campaign": "planted-smoke", "study": "planted", "scale": "smoke",
-    "title": "Made up: these numbers describe no machine", "reproduces": "none", "seed": 7,
-    "attempts": 2, "reference": "native-a", "aa_pair": ["native-a", "native-b"],
-    "provider": "system", "arms": [], "arm_titles": {}, "arm_runtimes": {},
-    "benchmark_titles": {}, "benchmark_notes": {}, "cases": [], "blocks": [], "comparisons": [],
-    "not_tested": [], "positive_control": None, "looks": [], "minutes": None, "blocks_per_job": 1,
-    "design": "in-turn", "shorter": [], "pairs": [],
-}  # fmt: skip
-_CASE: dict[str, Any] = {
-    "parameters": {}, "margin": None, "primary": [], "differences": [], "timeout": 60,
-}  # fmt: skip
+_FILLED_IN = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes())
 
 
 def plan_of(content: Mapping[str, Any]) -> Plan:
     """A plan with these keys of plan.json; all others are filled in."""
-    cases = [_CASE | dict(case) for case in content.get("cases", ())]
+    cases = [_FILLED_IN["case"] | dict(case) for case in content.get("cases", ())]
     blocks = [{"nodes": 1} | dict(block) for block in content.get("blocks", ())]
-    return msgspec.convert(_WHOLE | dict(content) | {"cases": cases, "blocks": blocks}, Plan)
+    whole = {"version": PLAN_VERSION} | _FILLED_IN["plan"] | dict(content)
+    return msgspec.convert(whole | {"cases": cases, "blocks": blocks}, Plan)
 
 
 def crossed(
@@ -34,12 +25,9 @@ def crossed(
 ) -> Plan:  # fmt: skip
     """A plan whose blocks hold all cases in all arms, in this order.
 
-    Every arm is compared with the first by every primary metric of a case, at its margin.
-
-    Args:
-        blocks: how many; with `node_counts`, for each number of nodes, of its cases alone.
-        reported: metrics that are compared without a margin.
-        content: further keys of plan.json.
+    Every arm is compared with the first by every primary metric of a case, at its margin; of the
+    metrics that are only `reported` without one. With `node_counts` there are so many blocks for
+    each, of its cases alone. `content`: further keys of plan.json.
     """
     reference, *others = arms
     numbered = []

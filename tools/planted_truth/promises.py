@@ -52,18 +52,13 @@ class Promise:
     holds if, more than that, the whole interval lies inside the range widened by `slack`:
     that not enough replicates were made to refute it is no reason to believe it. A rate
     that may be exactly at its limit needs a slack; others need none.
-
-    Attributes:
-        text: the promise in words.
-        slack: what an interval may reach beyond the range for want of replicates.
-        is_kept: whether it is promised at all; what is not controlled is only shown.
     """
 
     text: str
     low: float
     high: float
     slack: float = 0.0
-    is_kept: bool = True
+    is_kept: bool = True  # whether it is promised at all; what is not controlled is only shown
 
     def refuted_by(self, observed: Observed) -> bool:
         """Whether the promise is certainly broken."""
@@ -83,7 +78,6 @@ def at_most(limit: float, slack: float = 0.02) -> Promise:
 
 
 def at_least(limit: float, slack: float = 0.005) -> Promise:
-    """A rate that must not fall below a limit."""
     return Promise(f"≥ {100 * limit:.3g} %", limit, 1.0, slack)
 
 
@@ -96,11 +90,8 @@ def around_zero(within: float, slack: float = 0.0) -> Promise:
 class Trials:
     """What became of replicates of one scenario; empty is what it does not look at.
 
-    Attributes:
-        comparisons: one row per study, case and arm, with the `planted` ratio.
-        verdicts: one row per study, case and claim.
-        runs: number of planned runs.
-        miscounted: how many of them the ledger does not show exactly once, where it should.
+    Of `comparisons` there is a row per study, case and arm, with the `planted` ratio; of `verdicts`
+    one per study, case and claim. Of so many planned `runs` the ledger should show each once.
     """
 
     comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -120,16 +111,13 @@ class Trials:
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that is counted over the replicates: the truth and it in words, and how.
-
-    Attributes:
-        before: the same by the rule before, of which nothing is promised.
-    """
+    """Something that is counted over the replicates: the truth and it in words, and how."""
 
     planted: str
     measured: str
     promise: Promise
     observe: Callable[[Trials], Observed]
+    # The same by the rule before, of which nothing is promised.
     before: Callable[[Trials], Observed] | None = None
 
 
@@ -137,14 +125,14 @@ def cost(ratio: float) -> str:
     return "the same" if ratio == 1 else f"{100 * (ratio - 1):+.3g} %"
 
 
+def share_of(cases: pd.Series) -> Observed:
+    return share(int(cases.sum()), len(cases))
+
+
 def frequency(
     planted: str, measured: str, promise: Promise, happened: Callable[[Trials], pd.Series]
 ) -> Measure:
-    def observe(trials: Trials) -> Observed:
-        cases = happened(trials)
-        return share(int(cases.sum()), len(cases))
-
-    return Measure(planted, measured, promise, observe)
+    return Measure(planted, measured, promise, lambda trials: share_of(happened(trials)))
 
 
 def judged(planted: str, says: str, arms: tuple[str, ...], word: str, promise: Promise) -> Measure:

@@ -5,7 +5,7 @@ several levels of a factor. The analysis and the verdicts are the real ones.
 """
 
 from functools import partial
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -20,7 +20,7 @@ from planted_truth import in_memory, promises
 from planted_truth.in_memory import BENCHMARK, TIME, Chance, Layout
 from planted_truth.promises import LEVEL, Measure, Promise, Trials, frequency
 from planted_truth.study import entry, register_of
-from planted_truth.trials import Scenario
+from planted_truth.trials import Scenario, entries
 
 BATCH = 8  # replicates that are analysed together
 RATIO, ADDED, SHARE, ENDED = "ratio", "added", "share", "ended"
@@ -40,58 +40,37 @@ PROMISES = {
 
 
 class Truth(Document, frozen=True):
-    """What is true, and what the claim may become then.
+    """What is true, and what the claim may become then."""
 
-    Attributes:
-        planted: the truth in words; unique within a scenario.
-        promises: by verdict a name of `PROMISES`.
-        costs: by arm, at each level or at all: the ratio to the reference, what is added to
-            it, the share of runs in which something happens (`share`), or that give no number
-            (`ended`); nothing for other arms.
-    """
-
-    planted: str
-    promises: dict[str, str]
+    planted: str  # the truth in words; unique within a scenario
+    promises: dict[str, str]  # by verdict a name of `PROMISES`
+    # By arm, at each level or at all: the ratio to the reference, what is added to it, the share of
+    # runs in which something happens, or that give no number; nothing for other arms.
     costs: dict[str, float | tuple[float, ...]] = msgspec.field(default_factory=dict)
     chance: Chance = Chance()
 
 
 class Sketch(Document, frozen=True):
-    """One claim under several truths; an entry of `sketches.yaml`.
-
-    Attributes:
-        part: of the report.
-        about: the design in words, for the report.
-        test: the claim's rule with its options.
-        arms: those that it is about; each beside the A/A pair.
-        present: further arms of the study.
-        along: the factor, if there is one.
-        planned_margin: at which the study compares, and its A/A pair must not differ.
-        cost: how `Truth.costs` are meant.
-        ending: of `in_memory.ENDINGS`, of the runs without a number.
-        control: the arm whose cells have to show the opposite, if one has to.
-        replicates: of each truth, in a full validation; more where a rate may truly lie at its
-            limit, which a wide interval cannot show.
-        published: line of config/published/claims.csv that the rule refers to.
-    """
+    """One claim under several truths; an entry of `sketches.yaml`."""
 
     name: str
-    part: str
-    about: str
-    test: dict[str, Any]
-    arms: tuple[str, ...]
+    part: str  # of the report
+    about: str  # the design in words, for the report
+    test: dict[str, Any]  # the claim's rule with its options
+    arms: tuple[str, ...]  # those that it is about; each beside the A/A pair
     truths: tuple[Truth, ...]
     blocks: int = 20
-    present: tuple[str, ...] = ()
-    along: str = "level"
+    present: tuple[str, ...] = ()  # further arms of the study
+    along: str = "level"  # the factor, if there is one
     levels: tuple[int | str, ...] = (1,)
     nodes: int = 1
-    planned_margin: float = 0.01
-    cost: str = RATIO
-    ending: str = "timeout"
-    control: str = ""
+    cost: str = RATIO  # how `Truth.costs` are meant
+    ending: str = "timeout"  # of `in_memory.ENDINGS`, of the runs without a number
+    control: str = ""  # the arm whose cells have to show the opposite, if one has to
+    # Of each truth, in a full validation; more where a rate may truly lie at its limit, which a
+    # wide interval cannot show.
     replicates: int = 400
-    published: str = ""
+    published: str = ""  # line of config/published/claims.csv that the rule refers to
 
     def scenario(self) -> Scenario:
         percent = self.test.get("margin_percent")
@@ -100,23 +79,22 @@ class Sketch(Document, frozen=True):
             for number, truth in enumerate(self.truths)
             for verdict, word in truth.promises.items()
         ]
-        margin = None if percent is None else percent / 100
-        size = (self.blocks, margin, BATCH, self.replicates)
+        size = (self.blocks, None if percent is None else percent / 100, BATCH, self.replicates)
         return Scenario(self.name, self.part, self.about, *size, measures,
                         lambda: partial(_one, self, self._register()))  # fmt: skip
 
     @property
     def layout(self) -> Layout:
+        every = product(range(len(self.truths)), range(BATCH), enumerate(self.levels))
         parameters = {
             f"{truth}-{replicate}-{place}": {
                 "truth": truth, "replicate": replicate, self.along: level,
             }
-            for truth in range(len(self.truths))
-            for replicate in range(BATCH)
-            for place, level in enumerate(self.levels)
+            for truth, replicate, (place, level) in every
         }  # fmt: skip
         node_of = tuple(number % self.nodes for number in range(self.blocks))
-        margin = self.planned_margin if self.cost == RATIO else None
+        # At which the study compares, and its A/A pair must not differ.
+        margin = 0.01 if self.cost == RATIO else None
         arms, metric = (*self.arms, *self.present), METRICS[self.cost]
         return Layout(parameters, arms, node_of, margin, metric, self.ending)
 
@@ -129,17 +107,16 @@ class Sketch(Document, frozen=True):
 
     def _register(self) -> Register:
         """A claim for each replicate of each truth, each of a study and so a family of its own."""
-        entries, published = [], []
-        for truth in range(len(self.truths)):
-            for replicate in range(BATCH):
-                name, study = f"t{truth}-{replicate}", f"s{truth}-{replicate}"
-                cells = {"benchmark": BENCHMARK, "metric": METRICS[self.cost][0],
-                         "parameters": {"truth": truth, "replicate": replicate}}  # fmt: skip
-                test = {**self.test, "cells": {**cells, "arms": list(self.arms)}}
-                control = {"control": {**cells, "arms": [self.control]}} if self.control else {}
-                entries.append(entry(name, study, test | control))
-                published.append(self.published.format(claim=name, study=study))
-        return register_of(entries, [line for line in published if line])
+        claims, published = [], []
+        for truth, replicate in product(range(len(self.truths)), range(BATCH)):
+            name, study = f"t{truth}-{replicate}", f"s{truth}-{replicate}"
+            cells = {"benchmark": BENCHMARK, "metric": METRICS[self.cost][0],
+                     "parameters": {"truth": truth, "replicate": replicate}}  # fmt: skip
+            test = {**self.test, "cells": {**cells, "arms": list(self.arms)}}
+            control = {"control": {**cells, "arms": [self.control]}} if self.control else {}
+            claims.append(entry(name, study, test | control))
+            published.append(self.published.format(claim=name, study=study))
+        return register_of(claims, [line for line in published if line])
 
     def values(self, truth: Truth, random: np.random.Generator) -> np.ndarray:
         """What the runs of a truth give, in the shape (replicates, levels, blocks, arms)."""
@@ -170,5 +147,4 @@ def _one(sketch: Sketch, register: Register, number: int, seed: int) -> Trials:
 
 
 def sketches() -> list[Sketch]:
-    """All of them, in the order of the report."""
-    return msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=list[Sketch])
+    return entries(__file__, list[Sketch])

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from parity.benchmarks import benchmarks, likwid, sysbench
+from parity.benchmarks import benchmarks, sysbench
 from parity.benchmarks.model import Benchmark, NodeFacts
 from parity.claims.published import COLUMNS
 from parity.claims.register import Register, load_register
@@ -42,76 +42,47 @@ SAME, MORE = "same", "more"
 SMALLEST_EFFECT_PERCENT = 0.1
 # A node that never was, with the cache of the machine that printed the golden outputs.
 NODE = NodeFacts(cpus=(0, 1), last_level_cache=272_629_760, memory=24_684_092 * 1024)
-PROCESSOR, BANDWIDTH = sysbench.BENCHMARK.name, likwid.BENCHMARK.name
+PROCESSOR = sysbench.BENCHMARK.name
 CLOCK_HERTZ = 2_299_950_634
 PROCESSOR_SECONDS, EVENTS, BANDWIDTH_SECONDS = 100.0, 2800, 4.973632
 _STUDY = {"title": "Planted", "authors": "nobody", "venue": "nowhere", "year": 2026}
 
 
 class Noise(Document, frozen=True):
-    """What makes a run's cost deviate from its arm's. All of it is on the log scale.
+    """What makes a run's cost deviate from its arm's. All of it is on the log scale."""
 
-    Attributes:
-        run: standard deviation from run to run.
-        block, node: standard deviations of what a whole block, and all blocks of one node,
-            have in common; both cancel in a ratio within a block.
-        nodes: how many there are, of which each block has one at random.
-        campaign: how much costs rise from the first block to the last.
-        block_drift: how much they rise from one run of a block to the next.
-        first: what the first run of a case costs more than those that follow it.
-        outlier_share, outlier_size: the part of the runs that something else disturbs,
-            and the mean of the exponentially distributed cost of that.
-    """
-
-    run: float
+    run: float  # standard deviation from run to run
+    # Of what a whole block, and all blocks of a node, have in common: both cancel within a block.
     block: float = 0.03
     node: float = 0.05
-    nodes: int = 1
-    campaign: float = 0.02
-    block_drift: float = 0.0
-    first: float = 0.0
-    outlier_share: float = 0.0
-    outlier_size: float = 0.0
+    nodes: int = 1  # how many there are, of which each block has one at random
+    campaign: float = 0.02  # how much costs rise from the first block to the last
+    block_drift: float = 0.0  # and from one run of a block to the next
+    first: float = 0.0  # what the first run of a case costs more than those that follow it
+    outlier_share: float = 0.0  # the part of the runs that something else disturbs
+    outlier_size: float = 0.0  # the mean of the exponentially distributed cost of that
 
 
 class Misfortune(Document, frozen=True):
-    """How often things go wrong, each as a probability.
+    """How often things go wrong, each as a probability."""
 
-    Attributes:
-        failing: an attempt ends badly or fails a gate (all ways equally often).
-        truncated: its output is cut off, though it ended well.
-        other_work: it did other work than it was asked for.
-        absent: an arm cannot be started in a block.
-        killed: the runner is killed in a block, and a second session goes on.
-        lost: a block is never made.
-    """
-
-    failing: float = 0.0
-    truncated: float = 0.0
-    other_work: float = 0.0
-    absent: float = 0.0
-    killed: float = 0.0
-    lost: float = 0.0
+    failing: float = 0.0  # an attempt ends badly or fails a gate, all ways equally often
+    truncated: float = 0.0  # its output is cut off, though it ended well
+    other_work: float = 0.0  # it did other work than it was asked for
+    absent: float = 0.0  # an arm cannot be started in a block
+    killed: float = 0.0  # the runner is killed in a block, and a second session goes on
+    lost: float = 0.0  # a block is never made
 
 
 class Printer(Document, frozen=True):
-    """How to print what one benchmark would have printed; an entry of `outputs.yaml`.
+    """How to print what one benchmark would have printed; an entry of `outputs.yaml`."""
 
-    Attributes:
-        name: the benchmark's.
-        golden: its real output, relative to the folder of golden outputs.
-        metric: the number that arms are compared by.
-        parameters: what its cases have in common beside its defaults.
-        counter: the parameter by which cases differ.
-        places: text of the golden output, and the format string that replaces it.
-    """
-
-    name: str
-    golden: str
-    metric: str
-    parameters: dict[str, Any]
-    counter: str
-    places: tuple[tuple[str, str], ...]
+    name: str  # the benchmark's
+    golden: str  # its real output, relative to the folder of golden outputs
+    metric: str  # the number that arms are compared by
+    parameters: dict[str, Any]  # what its cases have in common beside its defaults
+    counter: str  # the parameter by which cases differ
+    places: tuple[tuple[str, str], ...]  # text of the output, and the format that replaces it
 
     @property
     def benchmark(self) -> Benchmark:
@@ -144,45 +115,39 @@ class Printer(Document, frozen=True):
         }  # fmt: skip
 
     def text(self, parameters: Mapping[str, Any], log_cost: float) -> str:
-        return _template(self).format(**self.values(parameters, log_cost))
+        return _template(self.name).format(**self.values(parameters, log_cost))
 
 
-_PRINTERS = msgspec.yaml.decode(
-    Path(__file__).with_name("outputs.yaml").read_bytes(), type=list[Printer]
-)
-PRINTERS = {printer.name: printer for printer in _PRINTERS}
-_TEMPLATES: dict[str, str] = {}
+_PRINTED = Path(__file__).with_name("outputs.yaml").read_bytes()
+PRINTERS = {each.name: each for each in msgspec.yaml.decode(_PRINTED, type=list[Printer])}
 
 
-def _template(printer: Printer) -> str:
+@cache
+def _template(name: str) -> str:
     """The golden text as a format string; ValueError: what is replaced is not there once."""
-    if printer.name not in _TEMPLATES:
-        text = (GOLDEN / printer.golden).read_text(encoding="utf-8")
-        text = text.replace("{", "{{").replace("}", "}}")
-        for old, new in printer.places:
-            if text.count(old) != 1:
-                raise ValueError(f"{printer.golden}: {old!r} is there {text.count(old)} times")
-            text = text.replace(old, new)
-        _TEMPLATES[printer.name] = text
-    return _TEMPLATES[printer.name]
+    golden, places = PRINTERS[name].golden, PRINTERS[name].places
+    text = (GOLDEN / golden).read_text(encoding="utf-8").replace("{", "{{").replace("}", "}}")
+    for old, new in places:
+        if text.count(old) != 1:
+            raise ValueError(f"{golden}: {old!r} is there {text.count(old)} times")
+        text = text.replace(old, new)
+    return text
 
 
 class Campaign(Document, frozen=True):
     """A study whose truth is known. Each case is a replicate of the same experiment.
 
     Attributes:
-        benchmark: whose output is printed.
-        margin: of the equivalence test, as a fraction.
         ratios: the true cost of each arm over the reference's, which takes part beside the A/A
             pair; that of the positive control comes on top of its extra work.
         claims: what is claimed of each case: `SAME` or `MORE`, and of which arms at once.
     """
 
     name: str
-    benchmark: str
+    benchmark: str  # whose output is printed
     cases: int
     blocks: int
-    margin: float
+    margin: float  # of the equivalence test, as a fraction
     noise: Noise
     ratios: dict[str, float]
     misfortune: Misfortune = Misfortune()
@@ -213,23 +178,16 @@ class Campaign(Document, frozen=True):
             more = {c: {known.work: round(p[known.work] * share)} for c, p in parameters.items()}
             control = PositiveControl(arm=PLUS, work_percent=WORK_PERCENT, parameters=more)
         cases = [
-            Case(
-                name=name, benchmark=self.benchmark, parameters=own, margin=self.margin,
-                primary=known.primary, differences=known.differences, timeout_seconds=600,
-            )
+            Case(name=name, benchmark=self.benchmark, parameters=own, margin=self.margin,
+                 primary=known.primary, differences=known.differences, timeout_seconds=600)
             for name, own in parameters.items()
         ]  # fmt: skip
-        study = Study(
+        return make_plan(Study(
             study=self.name, scale=SCALE, reproduces="nothing", seed=seed, blocks=self.blocks,
             title="Planted truth: these numbers describe no machine", reference=REFERENCE,
             aa_pair=(REFERENCE, DOUBLE), arms=self.all_arms, cases=tuple(cases), attempts=ATTEMPTS,
             positive_control=control,
-        )  # fmt: skip
-        return make_plan(study)
-
-
-def is_contained(arm: str) -> bool:
-    return arms()[arm].image_format is not None
+        ))  # fmt: skip
 
 
 @cache
@@ -267,14 +225,12 @@ def claims_of(campaign: Campaign) -> tuple[Register, pd.DataFrame]:
     same = {"rule": "equivalence", "margin_percent": 100 * campaign.margin}
     more = {"rule": "direction", "expect": "costs-more",
             "smallest_effect_percent": SMALLEST_EFFECT_PERCENT}  # fmt: skip
+    cells = {"benchmark": campaign.benchmark, "metric": campaign.printer.metric}
     for case, parameters in campaign.parameters().items():
+        of_case = cells | {"parameters": {counter: parameters[counter]}}
         for says, claimed in campaign.claims:
-            cells = {
-                "benchmark": campaign.benchmark, "metric": campaign.printer.metric,
-                "parameters": {counter: parameters[counter]}, "arms": list(claimed),
-            }  # fmt: skip
             name, test = f"claim-{len(entries)}", same if says == SAME else more
             about.append((name, case, says, claimed))
-            entries.append(entry(name, f"study-{case}", {**test, "cells": cells}))
-    columns = ["claim", "case", "says", "arms"]
-    return register_of(entries), pd.DataFrame(about, columns=columns)
+            test = test | {"cells": of_case | {"arms": list(claimed)}}
+            entries.append(entry(name, f"study-{case}", test))
+    return register_of(entries), pd.DataFrame(about, columns=["claim", "case", "says", "arms"])

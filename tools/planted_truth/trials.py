@@ -11,7 +11,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TypeVar
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -29,6 +31,7 @@ from planted_truth.promises import Measure, Observed, Trials
 from planted_truth.study import SYSTEM, Campaign
 
 YES, NO, TOO_FEW, SHOWN = "yes", "NO", "too few", "–"
+E = TypeVar("E")
 
 
 @dataclass(frozen=True)
@@ -52,29 +55,22 @@ class Result:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is planted, and what is promised of it.
+    """What is planted, and what is promised of it."""
 
-    Attributes:
-        name: its name, which is part of its seed.
-        part: of the report: `logs`, `rules`, `comparisons`, `hazards` or `looks`.
-        about: what is planted, in words.
-        blocks: of each study.
-        margin: of what is claimed; None if that has none.
-        cases: replicates of one study.
-        replicates: of a full validation.
-        measures: what is counted and promised.
-        trial: gives what makes one study of its number and seed.
-    """
-
-    name: str
-    part: str
-    about: str
-    blocks: int
-    margin: float | None
-    cases: int
-    replicates: int
+    name: str  # part of its seed
+    part: str  # of the report: `logs`, `rules`, `comparisons`, `hazards` or `looks`
+    about: str  # what is planted, in words
+    blocks: int  # of each study
+    margin: float | None  # of what is claimed; None if that has none
+    cases: int  # replicates of one study
+    replicates: int  # of a full validation
     measures: Sequence[Measure]
-    trial: Callable[[], Callable[[int, int], Trials]]
+    trial: Callable[[], Callable[[int, int], Trials]]  # makes one study of its number and seed
+
+
+def entries(module: str, kind: type[E]) -> E:
+    """What stands in the YAML file beside a module, in the order of the report."""
+    return msgspec.yaml.decode(Path(module).with_suffix(".yaml").read_bytes(), type=kind)
 
 
 def validate(
@@ -82,9 +78,8 @@ def validate(
 ) -> Iterator[Result]:
     """Check every promise of every scenario; the same seed, the same results.
 
-    Args:
-        effort: part of the full number of replicates.
-        workers: processes that share the work; they do not change the results.
+    `effort`: part of the full number of replicates. `workers`: processes that share the work; they
+    do not change the results.
     """
     for scenario in scenarios:
         trials = make_trials(scenario, seed, effort, workers)
@@ -104,22 +99,20 @@ def _set_signals() -> None:
 
 def make_trials(scenario: Scenario, seed: int, effort: float = 1.0, workers: int = 1) -> Trials:
     """All replicates of a scenario: as many planted studies as its cases need."""
-    studies = math.ceil(effort * scenario.replicates / scenario.cases)
+    studies = range(math.ceil(effort * scenario.replicates / scenario.cases))
     name = int.from_bytes(scenario.name.encode(), "big")
-    seeds = [
-        int(np.random.SeedSequence([seed, name, number]).generate_state(1)[0])
-        for number in range(studies)
-    ]
+    sequences = (np.random.SeedSequence([seed, name, number]) for number in studies)
+    numbered = list(enumerate(int(each.generate_state(1)[0]) for each in sequences))
     one = scenario.trial()
     # statsmodels collects garbage at every adjustment for several tests, and each time would
     # walk through all modules: 20 ms for every claim.
     gc.freeze()
     try:
         if workers == 1:
-            parts = [one(*numbered) for numbered in enumerate(seeds)]
+            parts = [one(*each) for each in numbered]
         else:
             with multiprocessing.get_context("fork").Pool(workers, _set_signals) as pool:
-                parts = pool.starmap(one, enumerate(seeds), chunksize=1)
+                parts = pool.starmap(one, numbered, chunksize=1)
     finally:
         gc.unfreeze()
     together = {each.name: [getattr(part, each.name) for part in parts] for each in fields(Trials)}
@@ -145,17 +138,11 @@ def one_of_logs(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the pipeline made of one planted study.
+    """What the pipeline made of one planted study."""
 
-    Attributes:
-        comparisons: `tables.CONCLUSIONS` of the metric that arms are compared by.
-        verdicts: one row per claim: claim, verdict, case, says, arms.
-        stages: one row per planned run: block, run, stage, reason.
-    """
-
-    comparisons: pd.DataFrame
-    verdicts: pd.DataFrame
-    stages: pd.DataFrame
+    comparisons: pd.DataFrame  # `tables.CONCLUSIONS` of the metric that arms are compared by
+    verdicts: pd.DataFrame  # one row per claim: claim, verdict, case, says, arms
+    stages: pd.DataFrame  # one row per planned run: block, run, stage, reason
     planted: Planted
 
 

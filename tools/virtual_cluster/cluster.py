@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from parity.core.commands import answer_of, output_of
@@ -18,7 +19,6 @@ from virtual_cluster.layout import Cluster, Host, Node
 
 LONGEST_WAIT_SECONDS = 60
 _LONGEST_CANCEL_SECONDS = 15
-_MIB = 2**20
 
 
 def up(node_count: int, accounting: bool) -> None:
@@ -27,7 +27,7 @@ def up(node_count: int, accounting: bool) -> None:
     UserError: this machine belongs to a cluster, a daemon does not start, and so on; what was
     started up to then is left for its logs, and `down` ends it.
     """
-    name, memory = socket.gethostname().partition(".")[0], psutil.virtual_memory().total // _MIB
+    name, memory = socket.gethostname().partition(".")[0], psutil.virtual_memory().total >> 20
     asked = Cluster(Host(name, os.cpu_count() or 1, memory), node_count, accounting)
     _refuse_another_cluster()
     if layout.STATE.exists():
@@ -57,13 +57,9 @@ def _is_our_link(path: Path) -> bool:
 
 
 def _refuse_another_cluster() -> None:
-    conf = layout.SYSTEM_CONFIGURATION
+    paths = layout.SYSTEM_CONFIGURATION, Path("/run/slurm/conf/slurm.conf")
     named = os.environ.get("SLURM_CONF", str(layout.CONFIGURATION))
-    theirs = [
-        str(path)
-        for path in (conf, Path("/run/slurm/conf/slurm.conf"))
-        if os.path.lexists(path) and not _is_our_link(path)
-    ]
+    theirs = [str(path) for path in paths if os.path.lexists(path) and not _is_our_link(path)]
     if theirs or named != str(layout.CONFIGURATION):
         problem = "this machine already belongs to a Slurm cluster"
         action = "use that cluster, or a machine without one"
@@ -87,9 +83,7 @@ def _write_state(cluster: Cluster) -> None:
     layout.STATE.mkdir(mode=0o755)
     layout.STATE.chmod(0o755)
     before = {"scratch": layout.SCRATCH.exists(), "namespaces": network.folder_state()}
-    described = {"host": vars(cluster.host), "node_count": cluster.node_count}
-    described |= {"accounting": cluster.accounting, "before": before}
-    write_json(layout.DESCRIPTION, described)
+    write_json(layout.DESCRIPTION, msgspec.to_builtins(cluster) | {"before": before})
     for folder in (layout.LOGS, layout.CONTROLLER, layout.PRIVATE):
         folder.mkdir()
     make_places(layout.SCRATCH)
@@ -109,11 +103,9 @@ def _write_state(cluster: Cluster) -> None:
 def read_cluster() -> Cluster:
     """The cluster that is up, or half up; or UserError."""
     try:
-        described = read_json(layout.DESCRIPTION)
+        return msgspec.json.decode(layout.DESCRIPTION.read_bytes(), type=Cluster)
     except FileNotFoundError as error:
         raise UserError("no virtual cluster is up", action="make cluster-up") from error
-    host = Host(**described["host"])
-    return Cluster(host, described["node_count"], described["accounting"])
 
 
 def node_named(name: str) -> Node:

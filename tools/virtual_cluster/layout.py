@@ -12,12 +12,9 @@ SCRATCH = Path("/tmp/parity")
 CONFIGURATION = STATE / "slurm.conf"
 DATABASE_CONFIGURATION = STATE / "slurmdbd.conf"
 DESCRIPTION = STATE / "cluster.json"
-LOGS = STATE / "logs"
-MUNGE = STATE / "munge"
-MUNGE_SOCKET = MUNGE / "socket"
-DATABASE = STATE / "database"
-DATABASE_SOCKET = DATABASE / "socket"
-CONTROLLER = STATE / "controller"
+LOGS, CONTROLLER = STATE / "logs", STATE / "controller"
+MUNGE, DATABASE = STATE / "munge", STATE / "database"
+MUNGE_SOCKET, DATABASE_SOCKET = MUNGE / "socket", DATABASE / "socket"
 # One path on every node, and another folder behind it on each: Slurm expands no node's
 # name in TmpFS, and PMIx servers of two nodes collide in a folder that both see.
 PRIVATE = STATE / "node"
@@ -25,14 +22,10 @@ PRIVATE = STATE / "node"
 # time, on whichever node or on none.
 MEASUREMENT_LOCK = SCRATCH / "lock"
 
-NAME = "parity-virtual"
-DOMAIN = "virtual.example"
-PARTITION = "virtual"
-SUBNET = "10.213.7.0/24"
-PREFIX_LENGTH = 24
+NAME, DOMAIN, PARTITION = "parity-virtual", "virtual.example", "virtual"
+SUBNET, PREFIX_LENGTH = "10.213.7.0/24", 24
 _NETWORK = "10.213.7"
-MOST_NODES = 64
-HOST_NUMBER = 254
+MOST_NODES, HOST_NUMBER = 64, 254
 HOST_LINK = "parity-host"
 # Docker sets FORWARD DROP on the host and sends bridged frames through it; a bridge in a
 # namespace of its own is out of its reach.
@@ -65,7 +58,6 @@ class Node:
 
     @property
     def namespace(self) -> str:
-        """The name of its network namespace, as `ip netns` shows it."""
         return f"parity-{self.name}"
 
     @property
@@ -79,7 +71,6 @@ class Node:
 
     @property
     def mark(self) -> str:
-        """The source of the file system on its scratch folder."""
         return f"{MARK}{self.name}"
 
 
@@ -94,8 +85,6 @@ class Host:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster as it is asked for."""
-
     host: Host
     node_count: int
     accounting: bool
@@ -108,11 +97,8 @@ class Cluster:
 def configured(name: str, cluster: Cluster) -> str:
     """The text of `slurm.conf`, or of `slurmdbd.conf`."""
     text = Path(__file__).with_name(f"{name}.jinja").read_text(encoding="utf-8")
-    template = Template(
-        text, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
-    )
-    filled: str = template.render(cluster=cluster, layout=globals())
-    return filled
+    form = Template(text, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
+    return form.render(cluster=cluster, layout=globals())
 
 
 def hosts(cluster: Cluster) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, Popen
@@ -62,22 +62,18 @@ def on_nodes(nodes: Iterable[Node] | None = None) -> list[psutil.Process]:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    try:
+    with suppress(OSError):
         facts = path.stat()
-    except OSError:
-        return None
-    return facts.st_dev, facts.st_ino
+        return facts.st_dev, facts.st_ino
+    return None
 
 
-def _mounted_sources(pid: int) -> Iterator[str]:
-    try:
+def _mounted_sources(pid: int) -> list[str]:
+    with suppress(OSError):
         lines = Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        kind, source, *_ = line.partition(" - ")[2].split()
-        if kind == "tmpfs":
-            yield source
+        told = [line.partition(" - ")[2].split() for line in lines]
+        return [source for kind, source, *_ in told if kind == "tmpfs"]
+    return []
 
 
 def _is_zombie(process: psutil.Process) -> bool:
@@ -99,7 +95,8 @@ def end_all(find: Callable[[], list[psutil.Process]]) -> None:
     while left := find():
         if time.monotonic() > deadline:
             named = ", ".join(f"{process.pid}" for process in left)
-            problem = f"these processes of the virtual cluster do not end: {named}"
-            action = "see what they wait for (ps -o wchan), then cluster-down again"
-            raise UserError(problem, action=action)
+            raise UserError(
+                f"these processes of the virtual cluster do not end: {named}",
+                action="see what they wait for (ps -o wchan), then cluster-down again",
+            )
         end(left)

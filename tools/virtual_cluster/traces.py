@@ -1,11 +1,11 @@
 """What a cluster could leave behind, seen without the cluster's own book-keeping."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import psutil
 
+from parity.core.commands import output_of
 from virtual_cluster import layout
 
 # What holds a node's namespaces, and what the tests' jobs start; others may sleep as they like.
@@ -20,16 +20,12 @@ def traces() -> dict[str, object]:
     return {
         "daemons": sorted(name for name in names if name in DAEMONS),
         "sleepers": sum(each["cmdline"] in SLEEPERS for each in seen),
-        "namespaces": _said("ip", "netns"), "links": _names("/sys/class/net"),
-        "routes": _said("ip", "route"), "mounts": Path("/proc/mounts").read_text(),
+        "namespaces": output_of(["ip", "netns"]), "links": _names("/sys/class/net"),
+        "routes": output_of(["ip", "route"]), "mounts": Path("/proc/mounts").read_text(),
         "folders": {name: os.path.lexists(name) for name in ("/run/netns", "/tmp/parity")},
         "state": layout.STATE.exists(), "shared memory": _names("/dev/shm"),
         "configuration": _names("/etc/slurm"),
     }  # fmt: skip
-
-
-def _said(*argv: str) -> str:
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
 def _names(folder: str) -> list[str]:

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parity.analysis import analysis, dataset
-from parity.analysis import tables as analysed
+from parity.analysis import analysis, dataset, tables
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.wording import number
 from parity.imports.dataset import IMPORTED, import_rows
@@ -62,7 +61,7 @@ class Archive:
         """
         rows = self.view.analysis.comparisons
         told = [formatting.of(self.view.plan, row).outcome for row in rows.itertuples(index=False)]
-        return _with_units(rows.assign(says=told), analysed.CONCLUSIONS)
+        return _with_units(rows.assign(says=told), tables.CONCLUSIONS)
 
 
 def open_archive(path: str | Path, exclusions: str | Path | None = None) -> Archive:
@@ -77,10 +76,9 @@ def open_archive(path: str | Path, exclusions: str | Path | None = None) -> Arch
 
 
 def _with_units(frame: pd.DataFrame, table: schema.TableSchema) -> pd.DataFrame:
-    fields = ((field.name, field.metadata or {}) for field in table.columns)
-    units = {name: known[b"unit"].decode() for name, known in fields if b"unit" in known}
+    known = {field.name: field.metadata or {} for field in table.columns if field.name in frame}
     made = frame.copy()
-    made.attrs["units"] = {name: unit for name, unit in units.items() if name in made}
+    made.attrs["units"] = {n: of[b"unit"].decode() for n, of in known.items() if b"unit" in of}
     return made
 
 
@@ -113,13 +111,10 @@ class Comparison:
         return f"{number(self.ratio)} [{low}, {high}], n = {self.blocks}: {self.says}"
 
 
-def compare(
-    native: Sequence[float] | np.ndarray | pd.DataFrame,
-    container: Sequence[float] | np.ndarray | None = None,
-    margin: float = 0.02,
-    again: Sequence[float] | np.ndarray | None = None,
-    better: str = "lower",
-) -> Comparison:
+def compare(native: Sequence[float] | np.ndarray | pd.DataFrame,
+            container: Sequence[float] | np.ndarray | None = None, margin: float = 0.02,
+            again: Sequence[float] | np.ndarray | None = None,
+            better: str = "lower") -> Comparison:  # fmt: skip
     """Compare numbers that were measured in pairs, as `parity import` would.
 
     Args:
@@ -140,15 +135,11 @@ def compare(
         raise UserError(f"a margin of {margin}", where="margin", allowed="0 to 1, 0.02 for 2 %")
     frame = native if isinstance(native, pd.DataFrame) else _frame(native, container, again)
     refuse_unknown(frame.columns, (NATIVE, CONTAINER, AGAIN), "columns", "column")
-    rows = [
-        Row(
-            block=str(place), case=COMPARED, arm=arm, metric="value", unit="1", better=better,
-            value=None if math.isnan(value) else float(value), valid=not math.isnan(value),
-            where=f"{arm}, block {place}", told=(COMPARED, arm),
-        )
-        for place, of_block in enumerate(frame.to_dict("records"), start=1)
-        for arm, value in ((str(name), of_block[name]) for name in of_block)
-    ]  # fmt: skip
+    rows = [Row(block=str(place), case=COMPARED, arm=arm, metric="value", unit="1", better=better,
+                value=None if math.isnan(value) else float(value), valid=not math.isnan(value),
+                where=f"{arm}, block {place}", told=(COMPARED, arm))
+            for place, of_block in enumerate(frame.to_dict("records"), start=1)
+            for arm, value in ((str(name), of_block[name]) for name in of_block)]  # fmt: skip
     pair = NATIVE, AGAIN if AGAIN in frame else NATIVE
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder, f"{COMPARED}.csv")
@@ -159,10 +150,8 @@ def compare(
     row = view.comparisons(f"{IMPORTED}-{COMPARED}", "value")[CONTAINER]
     # What ran is whoever measured it to know.
     says = formatting.of(view.plan, row._replace(identity=dataset.SAME)).outcome
-    return Comparison(
-        row.blocks, row.estimate, (row.low95, row.high95), row.high90, margin,
-        formatting.is_same(row), row.answer, says,
-    )  # fmt: skip
+    return Comparison(row.blocks, row.estimate, (row.low95, row.high95), row.high90, margin,
+                      formatting.is_same(row), row.answer, says)  # fmt: skip
 
 
 def _frame(native: object, container: object, again: object) -> pd.DataFrame:

@@ -13,7 +13,6 @@ from parity.report.figures.rows import Forest, Values
 from parity.report.figures.specs import quantity
 from parity.report.view import rows_of
 
-ENDS = ("estimate", "low95", "high95", "low90", "high90")
 INCHES = 0.24  # of a row
 
 
@@ -30,25 +29,20 @@ def forest(archive: Archive, benchmark: str = "", axes: Axes | None = None) -> A
     plan, known = archive.view.plan, _benchmarks(archive)
     asked = [benchmark] if benchmark else known
     refuse_unknown(asked, known, "benchmark", "benchmark")
-    compared = archive.view.analysis.comparisons
-    compared = compared[
-        (compared["kind"] == "ratio") & compared["planned"] & (compared["blocks"] > 0)
-    ]
-    compared = compared[[plan.case(case).benchmark in asked for case in compared["case"]]]
-    rows, looks = rows_of(compared), style.arm_styles(plan)
+    table = archive.view.analysis.comparisons
+    table = table[(table["kind"] == "ratio") & table["planned"] & (table["blocks"] > 0)]
+    table = table[[plan.case(case).benchmark in asked for case in table["case"]]]
+    rows, looks = rows_of(table), style.arm_styles(plan)
     # A row each: an arm has several.
     names = [f"{row.case}/{row.metric}/{row.arm}" for row in rows]
-    table = compared[[*ENDS]].assign(
-        arm=names,
+    table = table[["estimate", "low95", "high95", "low90", "high90"]].assign(
+        arm=names, symbol=[symbol(row) for row in rows],
         label=[": ".join((formatting.subject_of(plan, row), formatting.arm_title(plan, row.arm)))
                for row in rows],
-        symbol=[symbol(row) for row in rows],
-        note=[f"{row.blocks}   {formatting.estimate(row)}" for row in rows],
-    )  # fmt: skip
+        note=[f"{row.blocks}   {formatting.estimate(row)}" for row in rows])  # fmt: skip
     of_rows = {name: looks[row.arm] for name, row in zip(names, rows, strict=True)}
     label = f"cost relative to {formatting.reference_title(plan)} (ratio)"
-    drawn = Forest("", table, of_rows, label=label, head="n   ratio [95 % interval]")
-    return _drawn(drawn, axes)
+    return _drawn(Forest("", table, of_rows, label=label, head="n   ratio [95 % interval]"), axes)
 
 
 def runs(archive: Archive, benchmark: str, metric: str = "", axes: Axes | None = None) -> Axes:
@@ -74,9 +68,8 @@ def runs(archive: Archive, benchmark: str, metric: str = "", axes: Axes | None =
     table = table if len(cases) > 1 else table.drop(columns="case")
     arms = {arm: formatting.arm_title(view.plan, arm) for arm in view.arms_of(cases)}
     label = f"{wording.capital(shown.label)} ({shown.unit})"
-    drawn = Values(formatting.benchmark_title(view.plan, benchmark), table, arms,
-                   style.arm_styles(view.plan), label=label)  # fmt: skip
-    return _drawn(drawn, axes)
+    title = formatting.benchmark_title(view.plan, benchmark)
+    return _drawn(Values(title, table, arms, style.arm_styles(view.plan), label=label), axes)
 
 
 def _benchmarks(archive: Archive) -> list[str]:

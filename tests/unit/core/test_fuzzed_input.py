@@ -37,8 +37,7 @@ from parity.command_line.main import commands, main
 from parity.core.errors import UserError
 from parity.core.files import as_text
 from parity.core.settings import load_checked
-from parity.imports.forms import converter_of
-from parity.imports.rows import Options, Row, checked
+from parity.imports.rows import Options, Row, checked, converter_of
 from parity.measure.documents import BLOCK, RECORD
 from parity.plan.plan import read_plan
 from parity.plan.study import load_study

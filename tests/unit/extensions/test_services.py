@@ -71,9 +71,9 @@ def test_a_server_s_command_line_has_the_witness_its_folder_and_its_cpus():
         f"--volume={SCRATCH}:{SCRATCH}", "sha256:feed", *("/usr/bin/taskset", "-c", "1"),
         *("/bin/sh", "-c", inner_command.WITNESS, "parity-evidence"),
         *("/usr/bin/env", "-i", f"--chdir={work}/servers/chunks-1"),
-        *("A=1", f"HOME={work}", "LC_ALL=C"),
+        *("A=1", f"HOME={work}/servers/chunks-1", "LC_ALL=C"),
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        *(f"TMPDIR={work}", "TZ=UTC"), *("/usr/sbin/served", "-f"),
+        *(f"TMPDIR={work}/servers/chunks-1", "TZ=UTC"), *("/usr/sbin/served", "-f"),
     ]  # fmt: skip
     assert work / "servers/chunks-1" == SERVERS / "chunks-1"
 
@@ -163,7 +163,7 @@ def test_a_program_whose_server_ended_fails_by_it(name, passed, reason):
     order = order_of("native-a")
     ended, gate = Finished(1, 1.0, 0.0, 0.0, False), Gate(name, passed, "why")
     attempt = Attempt(order, None, None, [["x"]], [ended], beside=[gate])
-    assert record(attempt, evidence("", "0"), 0.0, "").reason == reason
+    assert record(attempt, evidence("", "0")).reason == reason
 
 
 def test_what_is_mounted_below_a_folder_is_found_the_last_first(tmp_path, monkeypatch):

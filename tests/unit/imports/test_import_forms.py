@@ -7,8 +7,7 @@ import pytest
 
 from parity.core.errors import UserError
 from parity.imports import ramble, reframe, table
-from parity.imports.forms import converters
-from parity.imports.rows import Options, Row, checked
+from parity.imports.rows import Options, Row, checked, converters
 
 GOLDEN = Path(__file__).parents[2] / "golden/imports"
 HEAD = "block,case,arm,metric,value,unit,better\n"

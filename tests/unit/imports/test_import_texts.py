@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from parity.core.errors import UserError
-from parity.imports.forms import converters
+from parity.imports import ior, osu
+from parity.imports.rows import converters
 
 GOLDEN = Path(__file__).parents[2] / "golden/imports"
+READERS = {"ior": ior, "osu": osu}
 LATENCY = (GOLDEN / "osu/latency.txt").read_text()
 RATES = (GOLDEN / "osu/message-rate.txt").read_text()
 IOR = (GOLDEN / "ior/real.txt").read_text()
@@ -19,7 +21,7 @@ STORED = "IOR-api=POSIX-ranks=2-transfer=1MiB-block=4MiB-access="
 
 def numbers(form, text):
     """By case and metric: the value, its unit and its direction."""
-    found = converters()[f"{form}-text"].printed(text, "a.txt")[0]
+    found = READERS[form].printed(text, "a.txt")[0]
     assert len({(row.case, row.metric) for row in found}) == len(found)
     return {(row.case, row.metric): (row.value, row.unit, row.better) for row in found}
 
@@ -92,7 +94,7 @@ BAD = {
 @pytest.mark.parametrize(("form", "text", "said"), BAD.values(), ids=list(BAD))
 def test_a_text_that_is_not_one_whole_run_is_one_message(form, text, said):
     with pytest.raises(UserError, match=said):
-        converters()[f"{form}-text"].printed(text, "a.txt")
+        READERS[form].printed(text, "a.txt")
 
 
 def test_what_a_failed_program_left_is_none():

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from parity.core.errors import UserError
-from parity.imports.forms import converter_of, converters
-from parity.imports.rows import Options, checked
+from parity.imports.rows import Options, checked, converter_of, converters
 
 GOLDEN = Path(__file__).parents[2] / "golden/imports/tools"
 RUNTIME = Options("runtime")

@@ -246,7 +246,9 @@ def test_in_turn_cpu_time_is_told_of_one_start_of_one_process(
     monkeypatch.setattr(side_by_side, "CPUTIME", program := tmp_path / "cputime")
     monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
     tried = list[str]()
-    monkeypatch.setattr(side_by_side.subprocess, "run", lambda w, **_: (tried.append(w[0]), _made(w)))
+    monkeypatch.setattr(
+        side_by_side.subprocess, "run", lambda w, **_: (tried.append(w[0]), _made(w))
+    )
     threads = replace(PROGRAM, cpus=(0, 1))
     for _ in range(2):
         told = side_by_side.clocked(threads, every_arm()["docker"])

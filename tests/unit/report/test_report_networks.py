@@ -18,7 +18,7 @@ from parity.benchmarks.description import Bars, FigureSpec, Form
 from parity.claims.published import FIGURES, published_tables
 from parity.extensions.networks.benchmarks.netpipe import TIMES
 from parity.records import schema
-from parity.report import formatting, series, texts
+from parity.report import formatting, texts
 from parity.report import view as view_of
 from parity.report.figures import figures, specs
 from parity.report.figures.along import page_of
@@ -57,7 +57,7 @@ def test_every_figure_can_be_read_and_says_n_margin_and_unit(view: View, beserra
         said = words_of(figure)
         assert "n = 12" in said
         assert ("band: margin ±6 %" in said) == (spec.form is Form.ALONG and not spec.scatter)
-        assert any(unit in said for unit in ("(ratio)", "(%)", "(s)"))
+        assert any(unit in said for unit in ("(ratio, log)", "(%)", "(s)"))
         assert texts.caption(shown, spec).startswith(spec.caption)
 
 
@@ -127,7 +127,7 @@ def test_settings_of_a_network_are_said_alike_of_cases_and_series() -> None:
 @pytest.mark.parametrize("kernel, each", split.EACH.items())
 def test_planted_costs_are_the_points(view: View, kernel: str, each: float) -> None:
     (found,) = (s for s in view.series(CONTAINERS) if s.title.startswith(f"kernel {kernel}"))
-    curves = series.curves(view, CONTAINERS, found)
+    curves = view.curves(CONTAINERS, found)
     assert set(curves["arm"]) == {*split.ARMS} - {"native-a"}
     for arm, times in (("lxc-veth", 1), ("lxc-veth-plain", 2), ("lxc", 0)):
         for point in curves[curves["arm"] == arm].itertuples():
@@ -142,12 +142,12 @@ def test_published_bars_are_ratios_of_bars() -> None:
     one = Bars("Fig. 2", "MG.C", "one node", {}, series="container", over="SM")
     nodes = Bars("Fig. 3", "CG.B", "nodes", {}, series="container")
     over = {1: 6.881 / 5.963, 2: 100.03 / 5.963, 4: 240.405 / 5.963}
-    assert series.ratios(table, linux) == pytest.approx(over)
-    percents = [round(100 * (ratio - 1), 1) for ratio in series.ratios(table, one).values()]
+    assert view_of.ratios(table, linux) == pytest.approx(over)
+    percents = [round(100 * (ratio - 1), 1) for ratio in view_of.ratios(table, one).values()]
     assert percents == [13.0, -11.9, -4.9]
-    assert series.ratios(table, nodes)[128] == pytest.approx(2.807, abs=1e-3)
+    assert view_of.ratios(table, nodes)[128] == pytest.approx(2.807, abs=1e-3)
     every = [bars for spec in SPECS.values() for bars in spec.bars]
-    assert all(len(series.ratios(table, bars)) > 1 for bars in every)
+    assert all(len(view_of.ratios(table, bars)) > 1 for bars in every)
 
 
 def test_bars_are_drawn_in_the_panels_of_their_program_alone(view: View) -> None:
@@ -162,7 +162,7 @@ def test_bars_are_drawn_in_the_panels_of_their_program_alone(view: View) -> None
 def test_scatter_has_all_arms_and_no_margin(beserra: View) -> None:
     spec = SPECS["hpl-scatter"]
     (found,) = beserra.series(spec)
-    points = series.curves(beserra, spec, found)
+    points = beserra.curves(spec, found)
     assert set(points["arm"]) == set(split.ARMS)
     values = beserra.values("hpcc-1x4/2", "hpl")["lxc"]
     point = points[points["arm"] == "lxc"].iloc[1]
@@ -257,7 +257,7 @@ def test_messages_of_all_sizes_are_the_metrics_of_their_times(sent: View) -> Non
     assert len(times) == 2 * 3 * len(LINES)
     first = times[(times["arm"] == "native-a") & (times["size"] == 1)]
     assert first["seconds"].to_list() == [float(LINES[0].split()[2])] * 2
-    ratios = series.ratios_by_size(sent, "netpipe-1x2-mpi")
+    ratios = sent.ratios_by_size("netpipe-1x2-mpi")
     for arm, ratio in (("podman", 1.5), ("native-b", 1.0)):
         assert ratios[arm].to_numpy() == pytest.approx(ratio, rel=1e-3)
 
@@ -267,7 +267,8 @@ def test_curves_over_sizes_can_be_read(sent: View, view: View, spec: FigureSpec)
     assert not view.shown(spec)
     figure = drawn(sent, spec)
     assert words_apart(figure) and "n = 2 blocks of 2 planned" in words_of(figure)
-    assert "time over Native (ratio)" in words_of(figure) or "rate (Gbit/s)" in words_of(figure)
+    said = words_of(figure)
+    assert "time over Native (ratio, log)" in said or "rate (Gbit/s, log)" in said
     (axes,) = figure.axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     curves = [line for line in axes.get_lines() if len(line.get_xdata()) > 2]

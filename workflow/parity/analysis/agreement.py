@@ -36,40 +36,30 @@ CONFIDENCE = 0.95
 # Arms of a case are held against the same runs of the reference. With equal variances
 # any two of such differences are correlated by one half.
 SHARED_REFERENCE = 0.5
-# Two logs that differ by rounding alone.
-ROUNDING = 1e-12
+ROUNDING = 1e-12  # Two logs that differ by rounding alone.
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many fresh ratios lie where they are expected.
-
-    Attributes:
-        independent: 95 % range of that number if the rows were independent (binomial).
-    """
+    """How many fresh ratios lie where they are expected."""
 
     inside: int  # how many 95 % intervals of the ratio of ratios hold 1
     compared: int  # of how many
     expected: float  # how many are expected if nothing has changed
-    independent: tuple[int, int]
+    independent: tuple[int, int]  # 95 % range of `inside` if rows were independent (binomial)
     sharing: tuple[int, int]  # the same, given that the arms of a case share the reference's runs
 
 
 @dataclass(frozen=True)
 class Kappa:
-    """Cohen's kappa of two judges; NaN where `reason` says why there is none.
+    """Cohen's kappa of two judges; NaN where `reason` says why there is none."""
 
-    Attributes:
-        counts: how often two words came together, the first judge's first.
-        interval95: of kappa, by its large-sample error; no width where all agree.
-    """
-
-    counts: Mapping[tuple[str, str], int]
+    counts: Mapping[tuple[str, str], int]  # how often two words came together, first judge's first
     total: int
     agreeing: int  # how many got the same word from both
     share95: Interval  # Clopper and Pearson's exact 95 % interval of the share of these
     kappa: float = math.nan
-    interval95: Interval = (math.nan, math.nan)
+    interval95: Interval = (math.nan, math.nan)  # large-sample error; no width where all agree
     reason: str = ""
 
 
@@ -85,47 +75,30 @@ class Agreement:
 
 
 def refuse_missing(folder: Path) -> None:
-    """Say in one message that there is no such dataset, and which there are.
-
-    Raises UserError: `folder` (results/<source>/<dataset>) holds no plan or no records.
-    """
+    """Raise UserError, naming all datasets, if `folder` (results/<source>/<dataset>) is none."""
     if (folder / PLAN).exists() and (folder / "records/metrics.parquet").exists():
         return
-    there = sorted(
-        path.parents[1] for path in folder.parents[1].glob("*/*/records/metrics.parquet")
-    )
-    raise UserError(
-        "there is no such dataset",
-        where=str(folder),
-        allowed=", ".join("/".join(path.parts[-2:]) for path in there),
-        action="measure one (snakemake all), or name another with --config fresh=…",
-    )
+    there = folder.parents[1].glob("*/*/records/metrics.parquet")
+    allowed = ", ".join("/".join(name) for name in sorted(path.parts[-4:-2] for path in there))
+    action = "measure one (snakemake all), or name another with --config fresh=…"
+    raise UserError("there is no such dataset", where=str(folder), allowed=allowed, action=action)
 
 
 def agree(fresh: Analysed, archive: Analysed) -> Agreement:
-    """Hold the fresh dataset against the archived one.
-
-    Raises UserError: both hold the same measurements.
-    """
+    """Hold a fresh dataset against an archived one. Raises UserError: both are the same."""
     _refuse_the_same(fresh.dataset, archive.dataset)
     keys = sorted(fresh.compared.keys() | archive.compared.keys())
     table = tables.frame(AGREEMENT, [_row(key, fresh, archive) for key in keys])
     counted = table[table["counted"]]
-    groups = list(counted.groupby("case").size())
-    count = Count(
-        inside=int(counted["inside"].sum()),
-        compared=len(counted),
-        expected=CONFIDENCE * len(counted),
-        independent=count_range(groups),
-        sharing=count_range(groups, correlation=SHARED_REFERENCE),
-    )
+    groups, compared = list(counted.groupby("case").size()), len(counted)
+    ranges = count_range(groups), count_range(groups, correlation=SHARED_REFERENCE)
+    count = Count(int(counted["inside"].sum()), compared, CONFIDENCE * compared, *ranges)
     said = table[(table["outcome"] != NOT_COMPARED) & ~table["control"]]
     both = said[["fresh_outcome", "archive_outcome"]].itertuples(index=False, name=None)
     return Agreement(fresh.dataset.name, archive.dataset.name, table, count, kappa_of(list(both)))
 
 
 def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
-    """One comparison in both datasets, or why it cannot be made."""
     here, there = fresh.compared.get(key), archive.compared.get(key)
     known = [comparison for comparison in (here, there) if comparison is not None]
     references = {comparison.reference for comparison in known}
@@ -133,14 +106,13 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     row = dict.fromkeys(column.name for column in AGREEMENT.columns) | {
         **dict(zip(("case", "metric", "arm"), key, strict=True)),
         "reference": references.pop() if len(references) == 1 else "",
-        "control": known[0].control,
-        "margin": min(margins, default=None),
+        "control": known[0].control, "margin": min(margins, default=None),
         "fresh_blocks": here.decision.blocks if here else 0,
         "archive_blocks": there.decision.blocks if there else 0,
         "fresh_outcome": here.decision.outcome if here else "",
         "archive_outcome": there.decision.outcome if there else "",
         "identity": worst(comparison.identity for comparison in known),
-    }
+    }  # fmt: skip
     if here is None or there is None:
         reason = f"only in the {'archive' if here is None else 'fresh dataset'}"
     else:
@@ -154,12 +126,9 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     amount = fresh.dataset.plan.case(key[0]).definition.sized_by
     amounts = _differing({amount} - {""}, key[0], fresh, archive)
     return row | _numbers(*effects) | {
-        "ratio_of_ratios": decision.estimate,
-        "low95": decision.interval95[0],
-        "high95": decision.interval95[1],
-        "smallest_margin": decision.smallest_margin,
-        "outcome": decision.outcome,
-        "reason": "; ".join(filter(None, (decision.reason, amounts))),
+        "ratio_of_ratios": decision.estimate, "smallest_margin": decision.smallest_margin,
+        "low95": decision.interval95[0], "high95": decision.interval95[1],
+        "outcome": decision.outcome, "reason": "; ".join(filter(None, (decision.reason, amounts))),
         # If neither side varies at all, no interval can hold anything by chance.
         "counted": bool(max(map(np.ptp, effects)) >= ROUNDING),
     }  # fmt: skip
@@ -209,8 +178,7 @@ def _differing(names: set[str], case: str, fresh: Analysed, archive: Analysed) -
 def _gated(decision: Decision, key: Key, fresh: Analysed, archive: Analysed) -> Decision:
     """The decision as far as both datasets allow.
 
-    Each engine is asked about the comparison at this margin: what it holds against that, lost runs
-    or nodes that differ, and its controls, are held against this one, too.
+    Lost runs, nodes that differ and controls at this margin, of either engine, are held against it.
     """
     case, metric, arm = key
     for analysed, where in ((archive, THERE), (fresh, HERE)):
@@ -231,15 +199,13 @@ def _numbers(fresh: np.ndarray, archive: np.ndarray) -> dict[str, Any]:
     low, high = welch_interval(fresh, archive)
     spread, half = float(archive.std(ddof=1)), (high - low) / 2
     return {
-        "fresh_ratio": here.estimate,
-        "fresh_low95": here.interval95[0],
-        "fresh_high95": here.interval95[1],
-        "archive_ratio": there.estimate,
+        "fresh_ratio": here.estimate, "archive_ratio": there.estimate,
+        "fresh_low95": here.interval95[0], "fresh_high95": here.interval95[1],
         "expected_low95": there.estimate * math.exp(-half),
         "expected_high95": there.estimate * math.exp(half),
         "inside": low - ROUNDING <= 0 <= high + ROUNDING,
         "spread_ratio": float(fresh.std(ddof=1)) / spread if spread >= ROUNDING else None,
-    }
+    }  # fmt: skip
 
 
 def count_range(groups: Sequence[int], correlation: float = 0.0) -> tuple[int, int]:
@@ -259,18 +225,17 @@ def count_range(groups: Sequence[int], correlation: float = 0.0) -> tuple[int, i
     for size in groups:
         of_group = weights @ scipy.stats.binom.pmf(np.arange(size + 1), size, inside[:, None])
         counts = np.convolve(counts, of_group)
-    summed = np.cumsum(counts) / counts.sum()
-    tail = (1 - CONFIDENCE) / 2
+    summed, tail = np.cumsum(counts) / counts.sum(), (1 - CONFIDENCE) / 2
     return int(np.argmax(summed >= tail)), int(np.argmax(summed >= 1 - tail))
 
 
 def kappa_of(both: Sequence[tuple[str, str]]) -> Kappa:
     """Cohen's kappa (Educ. Psychol. Meas. 20, 1960), unweighted, of pairs of words.
 
-    Its error is that of Fleiss, Cohen & Everitt (Psychol. Bull. 72, 1969). It holds from
-    2 k² pairs on if k words occur (Cicchetti & Fleiss, Appl. Psychol. Meas. 1, 1977;
-    Cicchetti, ibid. 5, 1981), and takes pairs as independent. With fewer pairs, or a judge
-    who has one word only, there are counts and no kappa: that is 0 whatever the other says.
+    Its error is that of Fleiss, Cohen & Everitt (Psychol. Bull. 72, 1969). It holds from 2 k² pairs
+    on if k words occur (Cicchetti & Fleiss, Appl. Psychol. Meas. 1, 1977; Cicchetti, ibid. 5,
+    1981), and takes pairs as independent. With fewer pairs, or a judge who has one word only, there
+    are counts and no kappa: that is 0 whatever the other says.
     """
     counts, total = Counter(both), len(both)
     words = sorted({word for pair in both for word in pair})
@@ -298,8 +263,7 @@ def _refuse_the_same(fresh: Dataset, archive: Dataset) -> None:
     key = ["block", "run", "started"]
     started = fresh.runs.loc[fresh.runs["started"] != "", key]
     if common := len(started.drop_duplicates().merge(archive.runs[key].drop_duplicates())):
-        raise UserError(
-            f"{common} runs are in both datasets: they are the same measurements",
-            where=f"results/{fresh.name} and results/{archive.name}",
-            action="measure anew (snakemake all), or name another dataset with --config fresh=…",
-        )
+        problem = f"{common} runs are in both datasets: they are the same measurements"
+        where = f"results/{fresh.name} and results/{archive.name}"
+        action = "measure anew (snakemake all), or name another dataset with --config fresh=…"
+        raise UserError(problem, where=where, action=action)

@@ -1,7 +1,7 @@
 """The whole analysis of one dataset, its files, and both together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -14,20 +14,14 @@ from parity.analysis.conclusions import Conclusion
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset, excluded_runs, load
 from parity.analysis.evidence import sample
-from parity.records import schema
 
 SENSITIVITY_FILE = "sensitivity.parquet"
-# Case, metric and arm: what names a comparison within a dataset.
-Key = tuple[str, str, str]
+Key = tuple[str, str, str]  # Case, metric and arm: what names a comparison within a dataset.
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """The tables of `parity.analysis.tables` as data frames, by the same names.
-
-    Attributes:
-        sensitivity: what the other methods say; empty where they were not asked.
-    """
+    """Data frames by names of `parity.analysis.tables`; `sensitivity` is empty if not asked."""
 
     values: pd.DataFrame
     pairs: pd.DataFrame
@@ -47,9 +41,8 @@ class Analysis:
     @cached_property
     def factorial(self) -> pd.DataFrame:
         """The effects of factors of two levels that are crossed with the arms."""
-        found = self._of_forms(*conclusions.CROSSED).rename(
-            columns={"form": "effect", "case": "cases"}
-        )
+        names = {"form": "effect", "case": "cases"}
+        found = self._of_forms(*conclusions.CROSSED).rename(columns=names)
         order = ["benchmark", "metric", "factor", "cases", "arm", "effect"]
         return found.sort_values(order, ignore_index=True)
 
@@ -59,8 +52,7 @@ class Analysis:
         return self._of_forms(conclusions.STEP).rename(columns={"reference": "before"})
 
     def _of_forms(self, *forms: str) -> pd.DataFrame:
-        found: pd.DataFrame = self.conclusions[self.conclusions["form"].isin(forms)]
-        return found.reset_index(drop=True)
+        return self.conclusions[self.conclusions["form"].isin(forms)].reset_index(drop=True)
 
 
 @dataclass(frozen=True)
@@ -86,18 +78,15 @@ class Analysed:
     def natives(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """The arms that the analysis takes for the reference, by case and metric."""
         table = self.analysis.comparisons
-        rows = table.loc[~table["control"], ["case", "metric", "references"]]
-        return {
-            (case, metric): tuple(arms.split("+"))
-            for case, metric, arms in rows.itertuples(index=False, name=None)
-        }
+        rows = tables.tuples(table[~table["control"]], "case", "metric", "references")
+        return {(case, metric): tuple(arms.split("+")) for case, metric, arms in rows}
 
     @cached_property
     def effects(self) -> dict[Key, np.ndarray]:
         """The effects that decisions rest on, by case, metric and arm: of blocks, or of nodes."""
         found: dict[Key, dict[str, float]] = {}
-        columns = self.analysis.pairs[["case", "metric", "arm", "block", "effect"]]
-        for case, metric, arm, block, effect in columns.itertuples(index=False, name=None):
+        columns = ("case", "metric", "arm", "block", "effect")
+        for case, metric, arm, block, effect in tables.tuples(self.analysis.pairs, *columns):
             found.setdefault((case, metric, arm), {})[block] = effect
         return {key: sample(effects, self.dataset.places).effects for key, effects in found.items()}
 
@@ -120,21 +109,20 @@ def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analys
 def analysed(folder: Path, excluded: Sequence[dict[str, Any]] = ()) -> Analysed:
     """Read and analyse the dataset in `folder`.
 
-    `excluded`: entries of config/exclusions.yaml. Raises UserError: there is no such dataset, it
-    was changed, or it cannot be read.
+    `excluded`: of config/exclusions.yaml. Raises UserError: it is missing, changed, or unreadable.
     """
     dataset = load(folder, whole=False)
     return Analysed(dataset, analyse(dataset, excluded))
 
 
 def write(analysis: Analysis, folder: Path) -> None:
-    """Write all tables but what the other methods say into a folder (`tables.write_all`)."""
-    tables.write_all(tables.TABLES, analysis, folder)
+    """Write all tables but what the other methods say; the same tables give the same bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.TABLES.items():
+        tables.write(table, getattr(analysis, name), folder / f"{name}.parquet")
 
 
 def read(folder: Path) -> Analysis:
     """Read what `write` wrote, and what the other methods say if they were asked."""
-    known, path = Analysis(**tables.read_all(tables.TABLES, folder)), folder / SENSITIVITY_FILE
-    if not path.exists():
-        return known
-    return replace(known, sensitivity=schema.read(tables.SENSITIVITY, path).to_pandas())
+    asked = {"sensitivity": tables.SENSITIVITY} if (folder / SENSITIVITY_FILE).exists() else {}
+    return Analysis(**tables.read_all(tables.TABLES | asked, folder))

@@ -28,27 +28,21 @@ LEVEL, LEVEL_OVERALL = "level", "level-overall"
 ARM_OVERALL, INTERACTION = "arm-overall", "interaction"
 # Weights of a factor's low and high level, of the reference and of the arm in each.
 CROSSED = {
-    LEVEL: ((0, -1), (0, 1)),
-    LEVEL_OVERALL: ((-0.5, -0.5), (0.5, 0.5)),
-    ARM_OVERALL: ((-0.5, 0.5), (-0.5, 0.5)),
-    INTERACTION: ((1, -1), (-1, 1)),
-}
+    LEVEL: ((0, -1), (0, 1)), LEVEL_OVERALL: ((-0.5, -0.5), (0.5, 0.5)),
+    ARM_OVERALL: ((-0.5, 0.5), (-0.5, 0.5)), INTERACTION: ((1, -1), (-1, 1)),
+}  # fmt: skip
 LADDER = "ladder"  # the runtime of the rungs
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A row of `tables.CONCLUSIONS`: what was asked, and what is decided.
-
-    Attributes:
-        factor, low, high: of a crossing; else empty.
-    """
+    """A row of `tables.CONCLUSIONS`: what was asked, and what is decided."""
 
     form: str  # arm, a form of `CROSSED`, or step
     benchmark: str
     case: str  # its case, or the two of a crossing, joined by a blank
     metric: str
-    factor: str
+    factor: str  # of a crossing, as its levels; else empty
     low: str
     high: str
     arm: str
@@ -73,23 +67,17 @@ _NAMED = tuple(each.name for each in fields(Conclusion) if each.name != "decisio
 
 def of_table(table: pd.DataFrame) -> list[Conclusion]:
     """The rows of `tables.CONCLUSIONS`, as they were made."""
-    return [
-        Conclusion(**{name: row[name] for name in _NAMED}, decision=Decision.of(row))
-        for row in tables.rows(table)
-    ]
+    named = (({name: row[name] for name in _NAMED}, Decision.of(row)) for row in tables.rows(table))
+    return [Conclusion(**columns, decision=decision) for columns, decision in named]
 
 
 class Crossing(NamedTuple):
-    """Two cases of a benchmark that differ in one factor alone.
-
-    Attributes:
-        low, high: levels of the factor, in alphabetical order.
-    """
+    """Two cases of a benchmark that differ in one factor alone."""
 
     benchmark: str
     metric: str
     factor: str
-    low: str
+    low: str  # levels of the factor, in alphabetical order
     high: str
     cases: tuple[str, str]  # the case of each
     margin: float  # the margin that both cases share
@@ -108,12 +96,11 @@ class Crossing(NamedTuple):
 def conclude(engine: Engine) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All conclusions on a dataset, and the pairs of its comparisons (two of `tables`)."""
     compared = list(comparisons(engine))
-    made = [each for each, _ in compared]
-    made += steps(engine)
+    made = [*(each for each, _ in compared), *steps(engine)]
     for crossing in crossings(engine.dataset.plan):
         made += crossed(engine, crossing)
-    rows = [each.columns() for each in made]
-    return tables.frame(tables.CONCLUSIONS, rows), _pair_table(engine, compared)
+    concluded = tables.frame(tables.CONCLUSIONS, [each.columns() for each in made])
+    return concluded, _pair_table(engine, compared)
 
 
 def comparisons(engine: Engine) -> Iterator[tuple[Conclusion, Contrast]]:
@@ -129,30 +116,24 @@ def comparisons(engine: Engine) -> Iterator[tuple[Conclusion, Contrast]]:
     for case, metric in dataset.margins:
         arms_of[case, metric] |= {*filter(None, [plan.double]), *dataset.not_tested(case)}
     shorter = {run.case.name for run in plan.shorter}
-    for case, metric in engine.by_case.keys() - dataset.margins.keys():
-        if case in shorter:
-            continue
+    others = engine.by_case.keys() - dataset.margins.keys()
+    for case, metric in (key for key in others if key[0] not in shorter):
         told = engine.by_case[case, metric].by_arm
         # What has no clock of CPU time, as another kernel, has none in any block.
-        arms = [arm for arm in dataset.arms_of(case) if arm in told or metric != CPU_SECONDS.metric]
-        arms_of[case, metric] = set(arms)
+        held = dataset.arms_of(case)
+        arms_of[case, metric] = {a for a in held if a in told or metric != CPU_SECONDS.metric}
     for (case, metric), arms in sorted(arms_of.items()):
         of_time = plan.case(case).margin if metric == CPU_SECONDS.metric else None
         margin = dataset.margins.get((case, metric), of_time)
         alone, of_case = (plan.reference,), natives(plan, case)
         pair = over(case, metric, plan.double, alone, margin)
         for arm in sorted(arms - {plan.reference}):
-            own = of_case if arm != plan.double else alone
-            contrast = over(case, metric, arm, own, margin)
-            made = _concluded(engine, ARM, contrast, (pair,), pair, of_case)
-            yield made, contrast
+            contrast = over(case, metric, arm, of_case if arm != plan.double else alone, margin)
+            yield _concluded(engine, ARM, contrast, (pair,), pair, of_case), contrast
 
 
 def steps(engine: Engine) -> Iterator[Conclusion]:
-    """Each rung over the one before, and each other arm over the top of the ladder.
-
-    A rung without pairs is stepped over, to the nearest below that has some.
-    """
+    """Each rung over the nearest below with pairs, each other arm over the top of the ladder."""
     dataset, plan = engine.dataset, engine.dataset.plan
     for (case, metric), margin in dataset.margins.items():
         arms = [arm for arm in dataset.arms_of(case) if arm != plan.positive_arm]
@@ -164,10 +145,8 @@ def steps(engine: Engine) -> Iterator[Conclusion]:
         for arm in (arm for arm in arms if arm not in plan.aa_pair):
             below = ladder[: ladder.index(arm)] if arm in ladder else ladder
             nearest = (over(case, metric, arm, (rung,), margin) for rung in reversed(below))
-            on_reference = over(case, metric, arm, of_case, margin)
-            contrast = next(
-                (each for each in nearest if engine.evidence(each).blocks), on_reference
-            )
+            paired = (each for each in nearest if engine.evidence(each).blocks)
+            contrast = next(paired, None) or over(case, metric, arm, of_case, margin)
             yield _concluded(engine, STEP, contrast, (pair,), pair, of_case)
         if plan.double in arms:
             yield _concluded(engine, STEP, pair, (pair,), pair, of_case)
@@ -180,9 +159,8 @@ def crossed(engine: Engine, crossing: Crossing) -> Iterator[Conclusion]:
     for a container's own effect, that the pair has none itself.
     """
     plan, alone = engine.dataset.plan, (engine.dataset.plan.reference,)
-    gates = {
-        form: crossing.contrast(form, plan.double, alone) for form in (ARM_OVERALL, INTERACTION)
-    }
+    gating = ARM_OVERALL, INTERACTION
+    gates = {form: crossing.contrast(form, plan.double, alone) for form in gating}
     pairs, of_cases = tuple(gates.values()), natives(plan, *crossing.cases)
     arms_of = [engine.dataset.arms_of(case) for case in crossing.cases]
     for arm in (arm for arm in arms_of[0] if arm in arms_of[1] and arm != plan.positive_arm):
@@ -217,14 +195,8 @@ def _concluded(
 
 
 def _pair_table(engine: Engine, compared: Iterable[tuple[Conclusion, Contrast]]) -> pd.DataFrame:
-    """`tables.PAIRS`: both sides of each comparison in each block.
-
-    There may be millions, so their texts are categories.
-    """
-    named = list[tuple[str, ...]]()
-    parts: dict[str, list[Any]] = {
-        name: [] for name in ("block", "value", "reference_value", "effect")
-    }
+    """`tables.PAIRS`: both sides of comparisons by block; of millions, texts are categories."""
+    named, sides = list[tuple[str, ...]](), list[tuple[np.ndarray, ...]]()
     for _, contrast in compared:
         found = engine.evidence(contrast)
         of_case = engine.numbers(contrast.cases[0], contrast.metric)
@@ -233,15 +205,14 @@ def _pair_table(engine: Engine, compared: Iterable[tuple[Conclusion, Contrast]])
         own = np.array([values[block] for block in found.blocks], float)
         other = own * np.exp(-of_case.sign * found.means) if contrast.ratio else own - found.means
         named += [(case, contrast.metric, arm, contrast.reference)]
-        sides = np.array(found.blocks, object), own, other, found.means
-        for name, column in zip(parts, sides, strict=True):
-            parts[name].append(column)
+        sides += [(np.array(found.blocks, object), own, other, found.means)]
     if not named:
         return tables.frame(tables.PAIRS, [])
     texts = pd.DataFrame(named, columns=["case", "metric", "arm", "reference"], dtype="category")
-    pairs = texts.loc[texts.index.repeat(list(map(len, parts["effect"])))].reset_index(drop=True)
-    whole = {name: np.concatenate(columns) for name, columns in parts.items()}
-    return pairs.assign(**whole | {"block": pd.Categorical(whole["block"])})
+    counts, names = [len(blocks) for blocks, *_ in sides], ("value", "reference_value", "effect")
+    pairs = texts.loc[texts.index.repeat(counts)].reset_index(drop=True)
+    blocks, *others = (np.concatenate(columns) for columns in zip(*sides, strict=True))
+    return pairs.assign(block=pd.Categorical(blocks), **dict(zip(names, others, strict=True)))
 
 
 def crossings(plan: Plan) -> list[Crossing]:
@@ -266,11 +237,7 @@ def _factors(cases: Sequence[Case]) -> list[str]:
     """Parameters of these cases that take two values, both of them words."""
     words = [key for key, value in cases[0].parameters.items() if isinstance(value, str)]
     levels = {key: {case.parameters.get(key) for case in cases} for key in words}
-    return [
-        key
-        for key, values in levels.items()
-        if len(values) == 2 and all(isinstance(value, str) for value in values)
-    ]
+    return [key for key, two in levels.items() if len(two) == 2 and {*map(type, two)} == {str}]
 
 
 def _matched(cases: Sequence[Case], factor: str) -> Iterator[tuple[Case, Case]]:
@@ -293,6 +260,5 @@ def rungs(plan: Plan, arms: Sequence[str]) -> list[str]:
 
 def ladder_order(plan: Plan, arms: Sequence[str]) -> list[str]:
     """The arms from bare to full runtimes: the A/A pair, the rungs, all others."""
-    pair = [arm for arm in (plan.reference, plan.double) if arm in arms]
-    first = [*pair, *rungs(plan, arms)]
+    first = [*(arm for arm in (plan.reference, plan.double) if arm in arms), *rungs(plan, arms)]
     return [*first, *(arm for arm in arms if arm not in first)]

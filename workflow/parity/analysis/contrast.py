@@ -15,29 +15,21 @@ all of them are concluded in this order, here and nowhere else:
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from parity.analysis import outcomes
+from parity.analysis import evidence, outcomes
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, decide
-from parity.analysis.evidence import (
-    DIFFERENCE,
-    RATIO,
-    ByCase,
-    Numbers,
-    Sample,
-    objection_to_losses,
-    sample,
-)
+from parity.analysis.evidence import ByCase, Numbers, Sample, objection_to_losses, sample
 from parity.analysis.sequential import Levels, strictest
 from parity.benchmarks.description import WORK
 from parity.plan.plan import Plan
 
-NEEDS_TWO = "needs two blocks"
+NEEDS_TWO, NO_NUMBERS = "needs two blocks", Numbers()
 Block = TypeVar("Block", str, int)
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -53,26 +45,23 @@ class Term(NamedTuple):
 class Contrast(NamedTuple):
     """What is concluded.
 
-    Attributes:
-        arm, reference: which arm it tells of, and what that is held against. The lost runs of
-            either, in every case of the contrast, count against it.
-        terms: the weighted cells; all in one block.
-        margin: the region: of a ratio 0.01 means within (1/1.01, 1.01), of a difference it is
-            a bound in the unit; None where the contrast is only reported.
-        ratio: the scale: whether effects are logs of cost ratios, or differences in the unit.
+    `arm`, `reference`: which arm it tells of, and what that is held against. The lost runs of
+    either, in every case of the contrast, count against it. `margin`: the region: of a ratio 0.01
+    means within (1/1.01, 1.01), of a difference it is a bound in the unit; None where the contrast
+    is only reported.
     """
 
     metric: str
     arm: str
     reference: str
-    terms: tuple[Term, ...]
+    terms: tuple[Term, ...]  # the weighted cells; all in one block
     margin: float | None = None
-    ratio: bool = True
+    ratio: bool = True  # the scale: whether effects are logs of cost ratios, or differences
 
     @property
     def kind(self) -> str:
         """The scale as a word."""
-        return RATIO if self.ratio else DIFFERENCE
+        return evidence.RATIO if self.ratio else evidence.DIFFERENCE
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -84,22 +73,14 @@ def over(
     case: str, metric: str, arm: str, natives: tuple[str, ...], margin: float | None,
     ratio: bool | None = None,
 ) -> Contrast:  # fmt: skip
-    """An arm over another, or over several that are one thing; the first names the reference.
-
-    `ratio`: whether by the ratio of costs; by default where there is a margin.
-    """
+    """An arm over another, or several as one thing; by default a ratio where there is a margin."""
     terms = Term(1, case, (arm,)), Term(-1, case, natives)
     is_ratio = margin is not None if ratio is None else ratio
     return Contrast(metric, arm, natives[0], terms, margin, is_ratio)
 
 
-def weighted_sum(
-    columns: Iterable[tuple[float, Mapping[Block, float]]],
-) -> dict[Block, float]:
-    """The effect of each block that all columns hold, sorted by block.
-
-    `columns`: weights, and by block (its name, or its number) the logs of costs.
-    """
+def weighted_sum(columns: Iterable[tuple[float, Mapping[Block, float]]]) -> dict[Block, float]:
+    """The effects of blocks, sorted, that all columns hold: weights, and logs of costs by block."""
     weighted = list(columns)
     common = sorted(set.intersection(*(set(of_block) for _, of_block in weighted)))
     columns_at = (weight * _at(common, of_block) for weight, of_block in weighted)
@@ -112,17 +93,11 @@ def _at(blocks: Iterable[Block], of_block: Mapping[Block, float]) -> np.ndarray:
 
 
 class Evidence(NamedTuple):
-    """What a contrast is decided by.
+    """What a contrast is decided by."""
 
-    Attributes:
-        blocks, means: those that hold every cell, and their effects against the mean of references.
-        units: those that are independent, a row for each reference, and what nodes or sessions
-            that differ have against any conclusion.
-    """
-
-    blocks: Sequence[str]
-    means: np.ndarray
-    units: Sample
+    blocks: Sequence[str]  # those that hold every cell
+    means: np.ndarray  # their effects against the mean of references
+    units: Sample  # those that are independent, a row for each reference; and their objection
     losses: str  # what lost runs have against it; empty for nothing
     levels: Levels  # of the last look at the blocks
 
@@ -137,13 +112,9 @@ class Evidence(NamedTuple):
         return self.units.objection or self.losses
 
     def decided(self, margin: float | None, ratio: bool = True) -> Decision:
-        """The decision at a margin, as far as it is independent of why blocks are few.
-
-        An objection stands beside what is inconclusive anyway, too: others build on it.
-        """
-        decision = decide(self.units.effects, margin, ratio, self.levels)
-        decision = replace(decision, blocks=len(self.blocks))
-        return decision.without_claim(self.objection, barred=True)
+        """The decision at a margin; an objection stands beside what is inconclusive, too."""
+        found = decide(self.units.effects, margin, ratio, self.levels)
+        return replace(found, blocks=len(self.blocks)).without_claim(self.objection, barred=True)
 
 
 def _once(method: Method) -> Method:
@@ -165,30 +136,26 @@ class Engine:
 
     dataset: Dataset
     by_case: ByCase  # the numbers that count, by case and metric
+    _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def numbers(self, case: str, metric: str) -> Numbers:
         """The numbers of a case; none where nothing of it counts."""
-        return self.by_case.get((case, metric), _NO_NUMBERS)
+        return self.by_case.get((case, metric), NO_NUMBERS)
 
     def effects(self, contrast: Contrast) -> tuple[list[str], np.ndarray]:
         """The blocks that hold every cell, and their effects, shape (blocks, references).
 
         A reference without any number is left out; that there is no A/A pair then bars the rest.
         """
-        references = max(len(arms) for _, _, arms in contrast.terms)
-        rows = [
-            weighted_sum(
-                (weight, self._costs(contrast, case, arms[min(place, len(arms) - 1)]))
-                for weight, case, arms in contrast.terms
-            )
-            for place in range(references)
+        cells = [
+            (weight, [self.numbers(case, contrast.metric).column(contrast.ratio, a) for a in arms])
+            for weight, case, arms in contrast.terms
         ]
+        most = max(len(columns) for _, columns in cells)
+        rows = (weighted_sum((w, of[min(n, len(of) - 1)]) for w, of in cells) for n in range(most))
         there = [row for row in rows if row]
         common = sorted(set.intersection(*map(set, there))) if there else []
         return common, np.array([_at(common, row) for row in there]).T
-
-    def _costs(self, contrast: Contrast, case: str, arm: str) -> Mapping[str, float]:
-        return self.numbers(case, contrast.metric).column(contrast.ratio, arm)
 
     def evidence(self, contrast: Contrast) -> Evidence:
         """What a contrast is decided by, whatever its margin."""
@@ -207,29 +174,19 @@ class Engine:
 
     @_once
     def decided(self, contrast: Contrast) -> Decision:
-        """The decision before the A/A pair and the assay are asked.
-
-        Where there are fewer than two blocks the reason says why.
-        """
+        """The decision before the A/A pair and the assay are asked; why, if blocks are too few."""
         decision = self.evidence(contrast).decided(contrast.margin, contrast.ratio)
         return self._lacking(contrast, decision) if decision.blocks < 2 else decision
 
-    def control(self, pair: Contrast) -> Decision:
-        """The decision on the A/A pair; `WITHOUT_CONTROL` where no block holds it."""
-        found = self.decided(pair)
-        return found if found.blocks else WITHOUT_CONTROL
-
     def positives(self, contrast: Contrast, natives: tuple[str, ...]) -> list[Contrast]:
         """The positive control over the reference, in each case of a contrast that runs it."""
-        plan = self.dataset.plan
+        plan, arm = self.dataset.plan, self.dataset.plan.positive_arm
         # Whole units of a shorter run may have none for so much more work.
-        runs = {name: run.case.name for name, run in plan.shorter_of.items()}
-        runs = runs if contrast.metric == WORK.metric else {}
-        return [
-            over(case, contrast.metric, plan.positive_arm, natives, contrast.margin)
-            for case in contrast.cases
-            if all(plan.positive_arm in plan.arms_of(name) for name in (case, runs.get(case, case)))
-        ]
+        shorter = plan.shorter_of if contrast.metric == WORK.metric else {}
+        runs = {name: run.case.name for name, run in shorter.items()}
+        both = ((case, (case, runs.get(case, case))) for case in contrast.cases)
+        held = [case for case, names in both if all(arm in plan.arms_of(name) for name in names)]
+        return [over(case, contrast.metric, arm, natives, contrast.margin) for case in held]
 
     def concluded(
         self, contrast: Contrast, pairs: tuple[Contrast, ...], gate: Contrast,
@@ -237,15 +194,12 @@ class Engine:
     ) -> Decision:  # fmt: skip
         """The decision as far as the A/A pair and the positive control allow.
 
-        Args:
-            pairs: contrasts of the A/A pair that are controls: no other gates them.
-            gate: that of them that gates this one.
-            natives: the arms that are the reference of the positive control.
+        `pairs`: contrasts of the A/A pair that are controls: no other gates them. `gate`: that of
+        them that gates this one. `natives`: the arms that are the positive control's reference.
         """
-        decision = self.decided(contrast)
-        return (
-            decision if contrast in pairs else decision.gated(*self.gates(contrast, gate, natives))
-        )
+        if contrast in pairs:
+            return self.decided(contrast)
+        return self.decided(contrast).gated(*self.gates(contrast, gate, natives))
 
     def gates(
         self, contrast: Contrast, gate: Contrast, natives: tuple[str, ...]
@@ -254,7 +208,8 @@ class Engine:
         shown = [self.decided(each).as_assay for each in self.positives(contrast, natives)]
         lacking = (outcome for outcome in shown if outcome != outcomes.DIFFERENT)
         assay = next(lacking, outcomes.DIFFERENT if shown else NONE)
-        return self.control(gate).as_control, assay
+        pair = self.decided(gate)
+        return (pair if pair.blocks else WITHOUT_CONTROL).as_control, assay
 
     def planned_blocks(self, contrast: Contrast) -> int:
         """In how many blocks the plan holds every cell."""
@@ -266,19 +221,15 @@ class Engine:
         return len(set.intersection(*blocks))
 
     def _lacking(self, contrast: Contrast, decision: Decision) -> Decision:
-        """Too few blocks: not tested, the commonest failure, or the plan itself is why.
-
-        Of a contrast of several cases it is the last: each of them says it of its own.
-        """
+        """Too few blocks: not tested, the commonest failure, or the plan itself is why."""
         if len(contrast.cases) > 1:
-            return replace(decision, reason=NEEDS_TWO)
+            return replace(decision, reason=NEEDS_TWO)  # Each of the cases says why of its own.
         (case,), (arm, reference) = contrast.cases, (contrast.arm, contrast.reference)
         declared = self.dataset.not_tested(case).get(arm)
-        reason = f"{outcomes.NOT_TESTED}: {declared}" if declared else ""
-        reason = reason or self.dataset.shortage(case, (arm,))
+        said = f"{outcomes.NOT_TESTED}: {declared}" if declared else ""
+        reason = said or self.dataset.shortage(case, (arm,))
         if not decision.blocks and reason.startswith(outcomes.NOT_TESTED):
-            detail = reason.split(": ", 1)[-1]
-            return replace(decision, outcome=outcomes.NOT_TESTED, reason=detail)
+            return replace(decision, outcome=outcomes.NOT_TESTED, reason=reason.split(": ", 1)[-1])
         if not reason and (of_reference := self.dataset.shortage(case, (reference,))):
             reason = f"{reference}: {of_reference}"
         return replace(decision, reason=reason or NEEDS_TWO)
@@ -287,13 +238,6 @@ class Engine:
     def _losses(self, case: str, metric: str, arm: str, reference: str, ratio: bool) -> str:
         numbers = self.numbers(case, metric)
         return objection_to_losses(self.dataset, numbers, case, (arm, reference), ratio)
-
-    @cached_property
-    def _known(self) -> dict[tuple[Any, ...], Any]:
-        return {}
-
-
-_NO_NUMBERS = Numbers()
 
 
 def natives(plan: Plan, *cases: str) -> tuple[str, ...]:

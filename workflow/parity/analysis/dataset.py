@@ -4,8 +4,9 @@ import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,17 +25,11 @@ from parity.records import schema
 from parity.records.dataset import CHECKSUMS, broken_files, scale_labels
 from parity.records.timed import recorded_sizes
 
-SAME = "same"
-BINARY_DIFFERS = "binary differs"
-LIBRARIES_DIFFER = "libraries differ"
-NOT_RECORDED = "not recorded"
-CONFOUNDED = (BINARY_DIFFERS, LIBRARIES_DIFFER)
-
-# SHA-256 of the binary and of its libraries; empty text where a run does not say it.
-Digests = tuple[str, str]
+SAME, NOT_RECORDED = "same", "not recorded"
+CONFOUNDED = BINARY_DIFFERS, LIBRARIES_DIFFER = "binary differs", "libraries differ"
+Digests = tuple[str, str]  # SHA-256 of the binary and its libraries; empty where a run says none
 ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
-# Reasons that say little without their detail.
-DETAILED = (NOT_TESTED, "exit-status", "runtime-broken")
+DETAILED = (NOT_TESTED, "exit-status", "runtime-broken")  # say little without their detail
 
 
 def identity(both: Sequence[tuple[Digests, Digests]]) -> str:
@@ -69,9 +64,8 @@ class Place(NamedTuple):
 class Dataset:
     """What one campaign planned and left.
 
-    Attributes:
-        runs, metrics, nodes, images: the tables of that name in records/schema.py; of the first
-            two the columns that `load` was asked for.
+    `runs`, `metrics`, `nodes`, `images`: the tables of that name in records/schema.py; of the first
+    two the columns that `load` was asked for.
     """
 
     name: str  # its source and name, such as `live/torrez2019-machine`
@@ -82,12 +76,12 @@ class Dataset:
     metrics: pd.DataFrame
     nodes: pd.DataFrame
     images: pd.DataFrame
+    _identities: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def planned(self) -> pd.DataFrame:
         """One row per planned run: block, run, case, arm."""
-        runs = [(block.name, run) for block in self.plan.blocks for run in block.runs]
-        rows = [(block, run.name, run.case, run.arm) for block, run in runs]
+        rows = [(b.name, run.name, run.case, run.arm) for b in self.plan.blocks for run in b.runs]
         return pd.DataFrame(rows, columns=["block", "run", "case", "arm"], dtype=object)
 
     @cached_property
@@ -132,8 +126,7 @@ class Dataset:
         """The attempt of each run that counts; reasons in `DETAILED` carry their last line."""
         final = self.runs[self.runs["final"]].copy()
         told = final["reason"].isin(DETAILED) & (final["detail"] != "")
-        last = final.loc[told, "detail"].str.split("\n").str[-1]
-        final.loc[told, "reason"] += ": " + last
+        final.loc[told, "reason"] += ": " + final.loc[told, "detail"].str.split("\n").str[-1]
         return final
 
     @cached_property
@@ -160,10 +153,7 @@ class Dataset:
         return {k: {r[0]: r[1:] for r in tables.tuples(rows, *columns)} for k, rows in grouped}
 
     def identity(self, cases: Iterable[str], arms: tuple[str, str], blocks: Iterable[str]) -> str:
-        """The worst that these blocks say about the binaries of two arms in these cases.
-
-        Most metrics of a case have the same blocks: what was found of them is remembered.
-        """
+        """The worst that blocks say about the binaries of two arms in cases; it is remembered."""
         asked = (arms, tuple(cases), tuple(blocks))
         if asked not in self._identities:
             _, cases, blocks = asked
@@ -171,10 +161,6 @@ class Dataset:
             said = {(arm[block], base[block]) for arm, base in sides for block in blocks}
             self._identities[asked] = identity(list(said))
         return self._identities[asked]
-
-    @cached_property
-    def _identities(self) -> dict[tuple[tuple[str, ...], ...], str]:
-        return {}
 
     @cached_property
     def sizes(self) -> dict[str, str]:
@@ -191,14 +177,8 @@ class Dataset:
             nodes.setdefault(block, {})[node] = boot
         begun = self.runs[self.runs["started"] != ""]
         first, sessions = begun.groupby("block")["started"].min().to_dict(), _sessions(begun)
-        return {
-            block: Place(
-                first.get(block, ""),
-                " ".join(sorted(map("/".join, there.items()))),
-                sessions.get(block, 0),
-            )
-            for block, there in nodes.items()
-        }
+        words = {name: " ".join(sorted(map("/".join, of.items()))) for name, of in nodes.items()}
+        return {b: Place(first.get(b, ""), there, sessions.get(b, 0)) for b, there in words.items()}
 
     @cached_property
     def begun(self) -> dict[str, set[str]]:
@@ -228,16 +208,12 @@ class Dataset:
 
     def not_tested(self, case: str) -> dict[str, str]:
         """Arms that the study declares as not tested in this case, with the reason."""
-        benchmark = self.plan.case(case).benchmark
-        return {
-            entry.arm: entry.reason
-            for entry in self.plan.not_tested
-            if entry.arm and entry.benchmark in ("", benchmark)
-        }
+        told = ("", self.plan.case(case).benchmark)
+        declared = (each for each in self.plan.not_tested if each.arm and each.benchmark in told)
+        return {each.arm: each.reason for each in declared}
 
 
 def _blocks(rows: pd.DataFrame, *columns: str) -> dict[Any, set[str]]:
-    """The blocks of rows by one column, or by several."""
     grouped = rows.groupby(list(columns) if len(columns) > 1 else columns[0])
     return {key: set(blocks.unique()) for key, blocks in grouped["block"]}
 
@@ -261,31 +237,23 @@ def load(folder: Path, whole: bool = True) -> Dataset:
     """
     refuse_broken(folder)
     asked = () if whole else (schema.RUNS, schema.METRICS)
+    records, wanted = folder / "records", (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)
     try:
         digest, plan = plan_digest(folder / PLAN), read_plan(folder / PLAN)
-        runs, metrics, nodes, images = (
-            tables.of_records(table, folder / "records", table in asked)
-            for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)
-        )
+        runs, metrics, nodes, images = (tables.of_records(t, records, t in asked) for t in wanted)
         labels = scale_labels(folder)
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"the dataset cannot be read: {error}",
-            where=str(folder),
-            action="collect it again, or check the archive",
-        ) from error
-    kind = kind_of(labels)
-    name = "/".join(folder.parts[-2:])
-    metrics = shown_in_time(plan, runs, metrics)
-    dataset = Dataset(name, plan, digest, kind, runs, metrics, nodes, images)
+        problem = f"the dataset cannot be read: {error}"
+        action = "collect it again, or check the archive"
+        raise UserError(problem, where=str(folder), action=action) from error
+    name, metrics = "/".join(folder.parts[-2:]), shown_in_time(plan, runs, metrics)
+    dataset = Dataset(name, plan, digest, kind_of(labels), runs, metrics, nodes, images)
     recorded = runs[["block", "run"]].drop_duplicates()
     found = recorded.merge(dataset.planned, "left", ["block", "run"], indicator="in")
     if unknown := sorted(tables.tuples(found[found["in"] == "left_only"], "block", "run")):
-        raise UserError(
-            f"{len(unknown)} runs are in the records and not in the plan, first {unknown[0]}",
-            where=str(folder),
-            action="records and plan.json must come from the same campaign",
-        )
+        problem = f"{len(unknown)} runs are in the records and not in the plan, first {unknown[0]}"
+        action = "records and plan.json must come from the same campaign"
+        raise UserError(problem, where=str(folder), action=action)
     return dataset
 
 
@@ -304,11 +272,10 @@ def shown_in_time(plan: Plan, runs: pd.DataFrame, metrics: pd.DataFrame) -> pd.D
     seconds = {row[:3]: row[3] for row in tables.tuples(runs[runs["final"]], *columns)}
     rates = metrics[metrics["valid"] & (metrics["better"] == "higher") & metrics["case"].isin(more)]
     of_control, of_reference = (rates[rates["arm"] == arm] for arm in (control, plan.reference))
-    columns = ("block", "case", "metric", "value")
-    usual = {row[:3]: row[3] for row in tables.tuples(of_reference, *columns)}
+    told = ["block", "case", "metric", "value"]
+    usual = {row[:3]: row[3] for row in tables.tuples(of_reference, *told)}
     values = metrics["value"].copy()
-    for place, cell in zip(of_control.index, tables.tuples(of_control, *columns), strict=True):
-        block, case, metric, credited = cell
+    for place, block, case, metric, credited in of_control[told].itertuples(name=None):
         printed = credited * plan.extra_work(plan.case(case), control)
         expected = usual.get((block, case, metric), math.nan)
         taken = seconds.get((block, case, plan.reference), math.nan)
@@ -319,30 +286,22 @@ def shown_in_time(plan: Plan, runs: pd.DataFrame, metrics: pd.DataFrame) -> pd.D
 
 
 def refuse_broken(folder: Path) -> None:
-    """Check a dataset against its checksums if it is an archived one; others have none.
-
-    Raises UserError: a file is missing or was changed; with the names of all such files.
-    """
+    """Check an archived dataset by its checksums. Raises UserError: files missing or changed."""
     if folder.parent.name != ARCHIVE:
         return
     if not (folder / CHECKSUMS).exists():
         raise UserError("the archive has no checksums", where=str(folder))
     if broken := broken_files(folder):
-        raise UserError(
-            f"the archive was changed: {', '.join(broken)}",
-            where=str(folder),
-            allowed=f"files with the checksums in {CHECKSUMS}",
-            action="restore these files, for instance with git checkout",
-        )
+        problem = f"the archive was changed: {', '.join(broken)}"
+        allowed = f"files with the checksums in {CHECKSUMS}"
+        action = "restore these files, for instance with git checkout"
+        raise UserError(problem, where=str(folder), allowed=allowed, action=action)
 
 
 def load_exclusions(path: Path) -> list[dict[str, Any]]:
-    """The exclusions in a YAML file (config/exclusions.yaml), checked against its schema.
-
-    Raises UserError: the file is missing, is no YAML, or has an unknown or missing key.
-    """
-    entries: list[dict[str, Any]] = load_checked(path, "exclusions")["exclusions"]
-    return entries
+    """Exclusions in a YAML file. Raises UserError: it is missing, no YAML, or not as its schema."""
+    found: list[dict[str, Any]] = load_checked(path, "exclusions")["exclusions"]
+    return found
 
 
 def excluded_runs(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.DataFrame:
@@ -353,17 +312,11 @@ def excluded_runs(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.
     An entry about a run that the plan does not know is kept and shown as not applied.
     """
     planned = set(tables.tuples(dataset.planned, "block", "run"))
-    rows = [
-        {key: entry[key] for key in ("block", "run", "reason", "who", "date")}
-        | {"applied": (entry["block"], entry["run"]) in planned}
-        for entry in exclusions
-        if entry["dataset"] == dataset.name
-    ]
+    keys = ("block", "run", "reason", "who", "date")
+    own = ({k: each[k] for k in keys} for each in exclusions if each["dataset"] == dataset.name)
+    rows = [row | {"applied": (row["block"], row["run"]) in planned} for row in own]
     # What both lengths tell stands with the longer run, which goes where the shorter one does.
-    longer = {
-        f"{run.case.name}.{arm}": f"{run.of}.{arm}"
-        for run in dataset.plan.shorter
-        for arm in dataset.plan.arms
-    }
+    both = product(dataset.plan.shorter, dataset.plan.arms)
+    longer = {f"{run.case.name}.{arm}": f"{run.of}.{arm}" for run, arm in both}
     rows += [row | {"run": longer[row["run"]]} for row in rows if row["run"] in longer]
     return tables.frame(tables.EXCLUSIONS, rows)

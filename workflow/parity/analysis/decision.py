@@ -37,31 +37,23 @@ FEWEST_FOR_A_DIFFERENCE = 6
 FEWEST_FOR_EQUIVALENCE = 5
 FEW = f"fewer than {FEWEST_FOR_A_DIFFERENCE} blocks"
 SPIKES = "runs that lie far off leave the mean open"
-# Followed by the verdict of the other of two tests, where a rule has two.
-METHOD = "hangs on the method: the other test says"
-# The gate where there is no A/A pair, or no positive control.
-NONE = "none"
+METHOD = "hangs on the method: the other test says"  # and its verdict, where a rule has two
+NONE = "none"  # The gate where there is no A/A pair, or no positive control.
 UNKNOWN: Interval = (math.nan, math.nan)
 CLAIMS = (outcomes.EQUIVALENT, outcomes.DIFFERENT)
 NOTHING_CLAIMED = (outcomes.REPORTED, outcomes.TOO_FEW_BLOCKS, outcomes.NOT_TESTED)
-# An upper bound above this is no answer: nobody lives with a cost of that much unasked.
-WIDEST_BOUND = 0.10
+WIDEST_BOUND = 0.10  # A bound above is no answer: nobody lives with a cost of that much unasked.
 
 
 @dataclass(frozen=True)
 class Decision:
     """A ratio or a difference, and what follows from it. NaN stands for what is not known.
 
-    Attributes:
-        estimate, interval95, interval90: the typical ratio, or the difference in its unit.
-        margin: of a ratio 0.01 means within (1/1.01, 1.01), of a difference it is a bound in
-            its unit; None where no equivalence is sought.
-        smallest_margin: the margin that would just have passed, in the terms of `margin`;
-            infinite where none would.
-        spike_size: the farthest of them, as a ratio or a difference from what is typical.
-        mean90: between what the mean lies if no run lies farther off than those that were seen:
-            `interval90`, and where any does Student's interval, too (`estimate.mean_of`).
-        region: the outcome by the intervals alone, before any objection.
+    `estimate`, `interval95`, `interval90`: the typical ratio, or the difference in its unit.
+    `margin`: of a ratio 0.01 means within (1/1.01, 1.01), of a difference it is a bound in its
+    unit; None where no equivalence is sought. `mean90`: between what the mean lies if no run lies
+    farther off than those that were seen: `interval90`, and where any does Student's interval, too
+    (`estimate.mean_of`).
     """
 
     blocks: int = 0  # the sample size
@@ -71,16 +63,16 @@ class Decision:
     margin: float | None = None
     p_equivalence: float = math.nan  # of the two one-sided tests
     p_nothing: float = 1.0  # two-sided p that nothing is added; 1 where too few tell
-    smallest_margin: float = math.nan
+    smallest_margin: float = math.nan  # that would just have passed; infinite where none would
     outcome: str = outcomes.TOO_FEW_BLOCKS  # a name of `parity.analysis.outcomes`
     spikes: int = 0  # units in which the arm lies far above what is typical, whatever the reference
     spike_rate: Interval = UNKNOWN  # exact 95 % interval of their share
-    spike_size: float = math.nan
+    spike_size: float = math.nan  # the farthest, as a ratio or a difference from what is typical
     mean90: Interval = UNKNOWN
     gate: str = NONE  # outcome of the A/A pair at the same margin, or `none`
     reason: str = ""  # why the outcome is no claim; empty if it is one
     units: int = 0  # how many numbers it rests on: blocks, or means of blocks that share something
-    region: str = outcomes.TOO_FEW_BLOCKS
+    region: str = outcomes.TOO_FEW_BLOCKS  # by the intervals alone, before any objection
     barred: bool = False  # whether `reason` leaves nothing to be said, no bound either
 
     @property
@@ -91,10 +83,8 @@ class Decision:
         if self.barred:
             return outcomes.CANNOT_TELL
         (low, high), (_, most) = self.interval95, self.interval90
-        if low > 1:
-            return outcomes.COSTS
-        if high < 1:
-            return outcomes.SAVES
+        if low > 1 or high < 1:
+            return outcomes.COSTS if low > 1 else outcomes.SAVES
         return outcomes.AT_MOST if most <= 1 + WIDEST_BOUND else outcomes.CANNOT_TELL
 
     @property
@@ -115,25 +105,19 @@ class Decision:
         return outcomes.INCONCLUSIVE if is_gain else self.outcome
 
     def without_claim(self, objection: str, barred: bool = False) -> "Decision":
-        """The decision with what an objection leaves of it; an empty one leaves all.
-
-        `barred`: whether the objection is to bounds, too.
-        """
+        """What an objection leaves, an empty one all; `barred`: whether it is to bounds, too."""
         if not objection:
             return self
         # What is withheld still gates others (`as_control`), whatever test it came from.
         if self.outcome in CLAIMS:
-            ended = outcomes.INCONCLUSIVE
-            return replace(
-                self, outcome=ended, reason=objection, region=self.outcome, barred=barred
-            )
+            ended, region = outcomes.INCONCLUSIVE, self.outcome
+            return replace(self, outcome=ended, reason=objection, region=region, barred=barred)
         is_said = barred and self.outcome not in NOTHING_CLAIMED
         return replace(self, reason=objection, barred=True) if is_said else self
 
     def gated(self, control: str, assay: str = NONE) -> "Decision":
         """The decision as far as the outcomes of the A/A pair and the positive control allow."""
-        says_same = self.outcome == outcomes.EQUIVALENT
-        objection = objection_of(control, says_same, assay)
+        objection = objection_of(control, self.outcome == outcomes.EQUIVALENT, assay)
         barred = objection in (CONTROL_DIFFERS, NO_CONTROL)
         return replace(self.without_claim(objection, barred), gate=control)
 
@@ -165,8 +149,7 @@ _ENDS = {
 }
 _ALONE = tuple(field.name for field in fields(Decision) if field.name not in (*_ENDS, "gate"))
 UNDECIDED = Decision()
-# What stands in the place of the A/A pair's decision where there is no such pair.
-WITHOUT_CONTROL = Decision(outcome=NONE)
+WITHOUT_CONTROL = Decision(outcome=NONE)  # In the place of the A/A pair's where there is no pair.
 
 
 def decide(
@@ -174,15 +157,10 @@ def decide(
 ) -> Decision:
     """The decision on the typical effect.
 
-    Raises ValueError: an effect is no finite number.
-
-    Args:
-        effects: logs of cost ratios, or differences in their unit; shape (units,), or (references,
-            units) where several references each have to agree.
-        margin: None where the effects are only reported.
-        ratio: whether the effects are logs of ratios.
-        levels: those of the look at which this is decided. What is called 95 % and 90 % here
-            holds at all looks together.
+    Raises ValueError: an effect is no finite number. `effects`: logs of cost ratios, if `ratio`, or
+    differences in their unit; shape (units,), or (references, units) where several references each
+    have to agree. `margin`: None where they are only reported. `levels`: those of the look at which
+    this is decided. What is called 95 % and 90 % here holds at all looks together.
     """
     rows = np.atleast_2d(np.asarray(effects, dtype=float))
     units, shown = rows.shape[1], math.exp if ratio else float
@@ -195,7 +173,10 @@ def decide(
     outer, inner = (centre.interval(1 - 2 * level) for level in (levels.other, levels.same))
     bound = 0.0 if margin is None else math.log1p(margin) if ratio else margin
     far = estimate.spikes(centre, bound)
-    mean = _bounds_of_mean(rows, inner, 1 - 2 * levels.same) if far.above or far.below else inner
+    ends = [inner]
+    if far.above or far.below:
+        ends += (estimate.mean_of(row).interval(1 - 2 * levels.same) for row in rows)
+    mean = min(low for low, _ in ends), max(high for _, high in ends)
     reported = Decision(
         blocks=units, units=units, estimate=shown(centre.value), interval95=_shown(outer, ratio),
         interval90=_shown(inner, ratio), margin=margin,
@@ -207,11 +188,9 @@ def decide(
         return reported
     region = outcome_of(inner, outer, (-bound, bound))
     widest = max(map(abs, mean))
-    objection = ""
-    if region == outcomes.INCONCLUSIVE and units < FEWEST_FOR_A_DIFFERENCE:
-        objection = FEW
-    elif region == outcomes.EQUIVALENT and widest >= bound:
-        objection = SPIKES
+    is_few = region == outcomes.INCONCLUSIVE and units < FEWEST_FOR_A_DIFFERENCE
+    is_spiky = region == outcomes.EQUIVALENT and widest >= bound
+    objection = FEW if is_few else SPIKES if is_spiky else ""
     return replace(
         reported, p_equivalence=levels.adjusted(centre.p_within(bound)),
         smallest_margin=math.expm1(widest) if ratio else widest,
@@ -219,17 +198,9 @@ def decide(
     )  # fmt: skip
 
 
-def _bounds_of_mean(rows: np.ndarray, typical: Interval, confidence: float) -> Interval:
-    """Between what the mean lies, whatever the reference, where units lie far off."""
-    ends = [typical, *(estimate.mean_of(row).interval(confidence) for row in rows)]
-    return min(low for low, _ in ends), max(high for _, high in ends)
-
-
 def _shown(ends: Interval, ratio: bool) -> Interval:
     """Ends as ratios; too few effects, or very many spikes, leave them open."""
-    if not ratio:
-        return ends
-    low, high = np.exp(ends).tolist()
+    low, high = np.exp(ends).tolist() if ratio else ends
     return low, high
 
 
@@ -256,11 +227,9 @@ def decide_change(fresh: np.ndarray, archived: np.ndarray, margin: float) -> Dec
 def outcome_of(inner: Interval, outer: Interval, within: Interval) -> str:
     """Whether a number is equivalent to nothing, differs from it, or neither.
 
-    Args:
-        inner: the interval that has to lie within for equivalence, of 90 % as a rule: then the two
-            one-sided tests pass at 5 % (Westlake 1981; Schuirmann 1987).
-        outer: the interval that has to lie wholly outside for a difference; of 95 %.
-        within: the margin's two ends; one of them is infinite for a one-sided bound.
+    `inner`: the interval that has to lie within for equivalence, of 90 % as a rule: then the two
+    one-sided tests pass at 5 % (Westlake 1981; Schuirmann 1987). `outer`: that of 95 %, which has
+    to lie wholly outside for a difference. `within`: the margin; one end of it may be infinite.
     """
     low, high = within
     if low < inner[0] and inner[1] < high:
@@ -273,13 +242,12 @@ def outcome_of(inner: Interval, outer: Interval, within: Interval) -> str:
 def objection_of(control: str, says_same: bool, assay: str = NONE) -> str:
     """Why controls with these outcomes do not let something be said; empty if they do.
 
-    The same thing measured twice must come out the same before "the same" can be
-    said of two things (A/A test: Kohavi et al., Trustworthy Online Controlled
-    Experiments, 2020, ch. 19). If the pair itself differs, no difference is claimed
-    either, because the harness alone produces one; without a pair nobody knows whether it does.
-
-    And where a known difference did not come out beyond the margin, that none came out is no
-    finding: the measurement lacks assay sensitivity (ICH E10, 2000, section 1.5).
+    The same thing measured twice must come out the same before "the same" can be said of two things
+    (A/A test: Kohavi et al., Trustworthy Online Controlled Experiments, 2020, ch. 19). If the pair
+    itself differs, no difference is claimed either, because the harness alone produces one; without
+    a pair nobody knows whether it does. And where a known difference did not come out beyond the
+    margin, that none came out is no finding: the measurement lacks assay sensitivity (ICH E10,
+    2000, section 1.5).
     """
     if control == outcomes.DIFFERENT:
         return CONTROL_DIFFERS

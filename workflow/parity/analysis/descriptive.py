@@ -18,8 +18,7 @@ from parity.plan.looks import OUT_OF_TIME
 from parity.plan.plan import Plan
 
 STAGES = ("planned", "ran", "parsed", "valid", "analysed")
-NOT_RUN = "not-run"
-NO_PAIR = "no-pair"
+NOT_RUN, NO_PAIR = "not-run", "no-pair"
 TIME, TIMEOUTS, RTO_MIN = "time", "tcp_timeouts", "rto_min_ms"
 
 
@@ -54,26 +53,17 @@ def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) 
 
 
 def ledger(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
-    """Runs that came at least as far as each stage, per case and arm (`tables.LEDGER`).
-
-    Attempts are counted beside it: repeating a failed attempt never adds a run.
-    """
+    """Runs that came as far as each stage, attempts beside them, by case and arm (`LEDGER`)."""
     rank = stages["stage"].map({stage: number for number, stage in enumerate(STAGES)})
-    reached = stages[["case", "arm"]].assign(
-        **{stage: rank >= number for number, stage in enumerate(STAGES)}
-    )
-    counts = reached.groupby(["case", "arm"]).sum()
+    reached = {stage: rank >= number for number, stage in enumerate(STAGES)}
+    counts = stages[["case", "arm"]].assign(**reached).groupby(["case", "arm"]).sum()
     attempts = dataset.runs.loc[dataset.runs["attempt"] > 0, ["case", "arm"]].astype(object)
     counts["attempts"] = attempts.groupby(["case", "arm"]).size()
-    counts = counts.fillna(0).astype(int).reset_index()
-    return tables.frame(tables.LEDGER, tables.rows(counts))
+    return tables.frame(tables.LEDGER, tables.rows(counts.fillna(0).astype(int).reset_index()))
 
 
 def losses(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
-    """Why runs were not analysed, per case and arm, with counts (`tables.LOSSES`).
-
-    What could not be tested here has a row as well, with no runs.
-    """
+    """Why runs were not analysed, with counts; no runs of what was not tested (`tables.LOSSES`)."""
     lost = stages[stages["stage"] != "analysed"]
     counts = lost.groupby(["case", "arm", "stage", "reason"]).size()
     rows = tables.rows(counts.rename("runs").reset_index())
@@ -90,12 +80,9 @@ def losses(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
 def dispersion(values: pd.DataFrame) -> pd.DataFrame:
     """Median, extremes, mean and coefficient of variation by case, metric and arm.
 
-    Spread is reported beside every centre (Hoefler & Belli, SC15, rule 5; Georges et
-    al., OOPSLA 2007). The coefficient of variation is the sample standard deviation
-    over the mean; null for one value or a mean of zero.
-
-    Returns:
-        `tables.DISPERSION`.
+    Spread is reported beside every centre (Hoefler & Belli, SC15, rule 5; Georges et al., OOPSLA
+    2007). The coefficient of variation is the sample standard deviation over the mean; null for one
+    value or a mean of zero (`tables.DISPERSION`).
     """
     by_arm = values.groupby(["case", "metric", "arm"])
     spread = by_arm.agg(
@@ -109,14 +96,10 @@ def dispersion(values: pd.DataFrame) -> pd.DataFrame:
 
 
 class Line(NamedTuple):
-    """A straight line through runs; not known where all had as many timeouts.
+    """A straight line through runs; not known where all had as many timeouts."""
 
-    Attributes:
-        slope: seconds for each timeout; `low` and `high` are the ends of its 95 % interval.
-    """
-
-    slope: float | None = None
-    low: float | None = None
+    slope: float | None = None  # seconds for each timeout
+    low: float | None = None  # the ends of its 95 % interval
     high: float | None = None
     intercept: float | None = None  # seconds of a run without any
     explained: float | None = None  # the share of the variance of the times that the line has
@@ -133,10 +116,8 @@ def line(timeouts: NDArray[np.float64], seconds: NDArray[np.float64]) -> Line:
     (slope,) = _slopes(timeouts, seconds, np.ones((1, len(seconds))))
     if np.isnan(slope):
         return Line()
-    ends = methods.NO_INTERVAL
-    if len(seconds) >= methods.FEWEST_UNITS:
-        often = methods.resampled(len(seconds))
-        ends = methods.percentile_interval(_slopes(timeouts, seconds, often), len(seconds))
+    samples = _slopes(timeouts, seconds, methods.resampled(len(seconds)))
+    ends = methods.percentile_interval(samples, len(seconds))
     total = float(np.var(seconds))
     explained = float(slope**2 * np.var(timeouts) / total) if total else None
     return Line(float(slope), *ends, float(seconds.mean() - slope * timeouts.mean()), explained)
@@ -161,8 +142,7 @@ def timeouts(plan: Plan, by_case: ByCase) -> pd.DataFrame:
 
     A lost segment that nothing else tells of is sent again after the least waiting time, rto_min.
     If that is what a program loses in its containers, a run takes rto_min longer for each timeout;
-    less where several connections wait at once, more where one waits again, each time twice as
-    long.
+    less where several connections wait at once, more where one waits again, twice as long.
     """
     rows = []
     for case in plan.cases:
@@ -172,10 +152,8 @@ def timeouts(plan: Plan, by_case: ByCase) -> pd.DataFrame:
         for arm in plan.arms:
             shared = sorted(counts.of(arm).keys() & times.of(arm).keys())
             if shared:
-                waits, seconds = (
-                    np.array([numbers.of(arm)[block] for block in shared], dtype=np.float64)
-                    for numbers in (counts, times)
-                )
+                both = [[told.of(arm)[block] for block in shared] for told in (counts, times)]
+                waits, seconds = np.array(both, dtype=np.float64)
                 rows.append({
                     "case": case.name, "arm": arm, RTO_MIN: case.parameters.get(RTO_MIN),
                     "runs": len(shared), "timeouts": round(waits.sum()),

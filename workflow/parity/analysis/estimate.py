@@ -28,8 +28,7 @@ ALPHA = 0.05
 # Of fewer effects the serial correlation is not estimated. Its standard error is above 0.22 then:
 # widening by it would lose a sixth of the power, and by skewness and ranks AR(0.2) stays at 6 %.
 FEWEST_IN_A_ROW = 20
-# Of more effects the sums of ranks are not counted, nor all means of two made.
-MOST_COUNTED = 1000
+MOST_COUNTED = 1000  # Of more effects sums of ranks are not counted, nor all means of two made.
 # A unit lies far off beyond so many robust deviations, which are medians of distances times NORMAL.
 FAR, NORMAL = 3.0, 1.4826
 Interval = tuple[float, float]
@@ -38,15 +37,10 @@ Effects = Sequence[float] | Sequence[np.ndarray] | np.ndarray
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean and how sure it is.
-
-    Attributes:
-        error: its standard error; 0 if the effects are identical, which leaves nothing to
-            test against: p is then 0 or 1.
-    """
+    """A mean and how sure it is."""
 
     value: float
-    error: float
+    error: float  # its standard error; 0 if the effects are identical: p is then 0 or 1
     freedom: float  # degrees of freedom of that
     skew: float = 0.0  # skewness of the mean: that of the effects over the root of their number
 
@@ -84,12 +78,8 @@ def mean_of(effects: Effects) -> Mean:
     if plain.error == 0 or count < 3:
         return plain
     left = count / _inflation(values)
-    return Mean(
-        value=plain.value,
-        error=plain.error * math.sqrt(count / left),
-        freedom=left - 1,
-        skew=_skewness(values) / math.sqrt(left),
-    )
+    error, skew = plain.error * math.sqrt(count / left), _skewness(values) / math.sqrt(left)
+    return Mean(plain.value, error, left - 1, skew)
 
 
 def _skewness(values: np.ndarray) -> float:
@@ -138,12 +128,11 @@ class Typical:
         return float(self.centres.mean())
 
     def interval(self, confidence: float) -> Interval:
-        """The two-sided interval.
-
-        Below 5 effects at 90 %, and below 6 at 95 %, no sign-flip test can reject: the whole line.
-        """
-        left_out = _left_out(self.rows.shape[1], self._tail((1 - confidence) / 2))
-        if left_out == 0:
+        """The two-sided interval; the whole line below 5 effects at 90 %, or below 6 at 95 %."""
+        tail = (1 - confidence) / 2
+        if self.widened != 1:
+            tail = float(special.ndtr(special.ndtri(tail) * self.widened))
+        if (left_out := _left_out(self.rows.shape[1], tail)) == 0:
             return -math.inf, math.inf
         low = min(row.average(left_out - 1) for row in self._averages)
         return low, max(row.average(row.number - left_out) for row in self._averages)
@@ -157,11 +146,7 @@ class Typical:
         return self._p(max(row.number - row.up_to(bound, "left") for row in self._averages))
 
     def p_within(self, bound: float) -> float:
-        """P of two one-sided tests that it lies within (-bound, bound).
-
-        Schuirmann, J. Pharmacokinet. Biopharm. 1987. Bounds of log ratios are symmetric, so
-        cost and gain are held to the same standard.
-        """
+        """P of two one-sided tests in ±bound (Schuirmann, J. Pharmacokinet. Biopharm. 1987)."""
         return max(self.p_above(-bound), self.p_below(bound))
 
     def p_outside(self, bound: float) -> float:
@@ -176,11 +161,6 @@ class Typical:
         p = _p_of_ranks(self.rows.shape[1], against)
         return p if self.widened == 1 else float(special.ndtr(special.ndtri(p) / self.widened))
 
-    def _tail(self, tail: float) -> float:
-        if self.widened == 1:
-            return tail
-        return float(special.ndtr(special.ndtri(tail) * self.widened))
-
 
 def typical(effects: Effects) -> Typical:
     """The typical effect of at least one unit; shape (units,) or (references, units).
@@ -194,14 +174,10 @@ def typical(effects: Effects) -> Typical:
 
 @dataclass(frozen=True)
 class Spikes:
-    """Units in which the arm lies far from the typical effect, whatever the reference.
-
-    Attributes:
-        above, below: in how many it lies farther off than the distance.
-    """
+    """Units in which the arm lies far from the typical effect, whatever the reference."""
 
     units: int  # how many there are in all
-    above: int
+    above: int  # in how many it lies farther off than the distance
     below: int
     highest: float  # the farthest above, from the typical effect; 0 where there is none
 
@@ -307,8 +283,7 @@ def _rank_law(count: int) -> np.ndarray:
     law = np.zeros(count * (count + 1) // 2 + 1)
     law[0] = 1.0
     for rank in range(1, count + 1):
-        added = np.concatenate([np.zeros(rank), law[:-rank]])
-        law = (law + added) / 2
+        law = (law + np.concatenate([np.zeros(rank), law[:-rank]])) / 2
     return np.cumsum(law)
 
 

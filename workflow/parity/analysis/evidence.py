@@ -26,6 +26,7 @@ CLUSTERS = f"differs between nodes or sessions, fewer than {FEWEST_FOR_A_DIFFERE
 # Medicine, 2000). Here it is not known that slow runs were not the lost ones, so it is the first.
 LOST_SHARE = 0.05
 LOSSES = "runs were lost"
+ByCase = Mapping[tuple[str, str], "Numbers"]  # By case and metric.
 
 
 @dataclass(frozen=True)
@@ -63,32 +64,22 @@ def _logs(numbers: Numbers, arm: str) -> dict[str, float]:
     return {block: numbers.sign * math.log(value) for block, value in positive}
 
 
-# By case and metric.
-ByCase = Mapping[tuple[str, str], Numbers]
-
-
 def counted_values(metrics: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFrame:
     """The numbers of valid, final runs that nobody excluded and that are numbers (`tables.VALUES`).
 
-    Outliers stay: only a failed check or a printed exclusion takes a run out
-    (Hoefler & Belli, SC15, rule 4 in spirit).
+    Outliers stay: only failed checks and exclusions take runs out (Hoefler & Belli, SC15, rule 4).
     """
     keep = metrics["valid"] & np.isfinite(metrics["value"])
     if len(exclusions):
-        excluded, runs = (
-            pd.MultiIndex.from_frame(t[["block", "run"]]) for t in (exclusions, metrics)
-        )
-        keep &= ~runs.isin(excluded)
+        runs, out = (pd.MultiIndex.from_frame(t[["block", "run"]]) for t in (metrics, exclusions))
+        keep &= ~runs.isin(out)
     columns = [column.name for column in tables.VALUES.columns]
-    values: pd.DataFrame = metrics.loc[keep, columns]
-    return values.sort_values(list(tables.VALUES.order), ignore_index=True)
+    kept: pd.DataFrame = metrics.loc[keep, columns]
+    return kept.sort_values([*tables.VALUES.order], ignore_index=True)
 
 
 def numbers(values: pd.DataFrame) -> dict[tuple[str, str], Numbers]:
-    """The counted values (`tables.VALUES`) by case and metric.
-
-    Raises ValueError: a block holds two counted numbers of one arm.
-    """
+    """The counted values by case and metric. Raises ValueError: a block has two of one arm."""
     by_case: dict[tuple[str, str], Numbers] = {}
     # All share the names of blocks, which a column of texts would make anew for each.
     codes, texts = pd.factorize(values["block"])
@@ -106,23 +97,17 @@ def numbers(values: pd.DataFrame) -> dict[tuple[str, str], Numbers]:
 
 
 class Sample(NamedTuple):
-    """The numbers that a decision rests on.
+    """The numbers that a decision rests on."""
 
-    Attributes:
-        effects: of blocks, or means of several, in the order of time: shape (units,), or
-            (references, units) where each block has one for each reference.
-        objection: `CLUSTERS`, or empty.
-    """
-
-    effects: np.ndarray
-    objection: str
+    effects: np.ndarray  # of units in the order of time: shape (units,), or (references, units)
+    objection: str  # `CLUSTERS`, or empty
 
 
 class Units(NamedTuple):
-    """The blocks of each unit, in the order of time; and `CLUSTERS`, or empty, as an objection."""
+    """The blocks of each unit, in the order of time."""
 
     blocks: list[list[str]]
-    objection: str = ""
+    objection: str = ""  # `CLUSTERS`, or empty
 
 
 def sample(
@@ -130,8 +115,7 @@ def sample(
 ) -> Sample:
     """The independent effects of a comparison: the mean of each unit; as `units`.
 
-    `each`: the effects against each reference, of which `by_block` has the means; shape (blocks,
-    references).
+    `each`: those against each reference, whose means `by_block` has; shape (blocks, references).
     """
     found, place = units(by_block, places), {block: at for at, block in enumerate(by_block)}
     effects = np.array([*by_block.values()], float) if each is None else each
@@ -153,9 +137,7 @@ def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
     nothing can be concluded. `by_block`: the effect of each block. `places`: where and when each
     block ran; where one is not known, nothing is shared.
     """
-    blocks = sorted(by_block)
-    if places:
-        blocks.sort(key=lambda block: places[block].started)
+    blocks = sorted(by_block, key=lambda name: (places[name].started if places else "", name))
     known: list[Units] = []
     for shared in (attrgetter("nodes"), attrgetter("session")) if places else ():
         groups: dict[object, list[str]] = {}
@@ -174,16 +156,14 @@ def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
     return max(known, key=lambda unit: half_width(_means(by_block, unit.blocks)), default=alone)
 
 
+def _means(by_block: Mapping[str, float], blocks: list[list[str]]) -> np.ndarray:
+    return np.array([fmean([by_block[block] for block in unit]) for unit in blocks], dtype=float)
+
+
 def half_width(effects: np.ndarray) -> float:
     """Half the width of Student's 95 % interval of the mean of at least two effects."""
     error = effects.std(ddof=1) / len(effects) ** 0.5
     return float(special.stdtrit(len(effects) - 1, 0.975) * error)
-
-
-def _means(by_block: Mapping[str, float], blocks: list[list[str]]) -> np.ndarray:
-    if len(blocks) == len(by_block):
-        return np.array([by_block[block] for (block,) in blocks], dtype=float)
-    return np.array([fmean([by_block[block] for block in unit]) for unit in blocks], dtype=float)
 
 
 def _differ(groups: list[list[float]]) -> bool:
@@ -202,17 +182,14 @@ def objection_to_losses(
     came to its time limit is lost even if it was repeated with success, since it was slow. Blocks
     in which nothing of the case was started yet are no losses, nor are those in which it was not
     measured any more in one of the arms. `of_case`: the numbers of the case that count. `ratio`:
-    whether the arms are compared by ratios. These have no number of zero or below, which is lost to
-    them.
+    whether the arms are compared by ratios, to which a number of zero or below is lost.
     """
     planned = [dataset.planned_in.get((case, arm), set()) for arm in arms]
     begun = set.intersection(dataset.begun.get(case, set()), *planned)
     begun -= set().union(*(dataset.stopped.get((case, arm), set()) for arm in arms))
-    usable = [of_case.costs(arm) if ratio else of_case.of(arm) for arm in arms]
-    lost = [
-        len(begun.difference(there) | (begun & dataset.too_slow.get((case, arm), set())))
-        for arm, there in zip(arms, usable, strict=True)
-    ]
+    slow = [dataset.too_slow.get((case, arm), set()) for arm in arms]
+    told = [of_case.column(ratio, arm).keys() for arm in arms]
+    lost = [len(begun - (there - late)) for there, late in zip(told, slow, strict=True)]
     if not any(lost):
         return ""
     counts = np.array([[one, len(begun) - one] for one in lost])

@@ -32,8 +32,7 @@ def stops(plan: Plan, compared: Iterable[Conclusion], before: Iterable[Stop]) ->
             by_run[conclusion.case, conclusion.arm].append(conclusion)
     longer = {shorter.case.name: shorter.of for shorter in plan.shorter}
     for case in plan.run_cases:
-        arms = plan.arms_of(case.name)
-        others = [arm for arm in arms if arm not in plan.aa_pair] or [plan.double]
+        others = [a for a in plan.arms_of(case.name) if a not in plan.aa_pair] or [plan.double]
         for arm in others:
             key = case.name, arm
             if key not in found and (why := _why(by_run[longer.get(case.name, case.name), arm])):
@@ -68,13 +67,9 @@ def waiting(
     now, or all that it needs, and whoever finds too little time waits. One case always goes on.
     A decision falls where the half-width, which shrinks as the root of the blocks, is smaller than
     what lies between the estimate and an end of the margin, or nothing. The levels of a case follow
-    the blocks that it has, whichever those are.
-
-    Args:
-        blocks: how many the stage has that begins now.
-        compared, stopped: as of `stops`, and what it gave.
-        seconds: of a run, by case and arm.
-        left: seconds that are left for runs.
+    the blocks that it has, whichever those are. `blocks`: how many the stage has that begins now.
+    `compared`, `stopped`: as of `stops`, and what it gave. `seconds`: of a run, by case and arm.
+    `left`: seconds that are left for runs.
     """
     ended = {(stop.case, stop.arm) for stop in stopped}
     going: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -82,14 +77,12 @@ def waiting(
         decision, key = conclusion.decision, (conclusion.case, conclusion.arm)
         if decision.margin and conclusion.planned and key not in ended and not conclusion.control:
             going[conclusion.case].append(_blocks_to_go(decision))
-    runs = {
-        case: [(name, arm) for name in _lengths(plan, case) for arm in plan.arms_of(name)]
-        for case in going
-    }
-    block = {
-        case: sum(seconds.get(run, 0.0) for run in of if run not in ended)
-        for case, of in runs.items()
-    }
+    runs: dict[str, list[tuple[str, str]]] = {}
+    for case in going:
+        names = [case, *(shorter.case.name for shorter in plan.shorter if shorter.of == case)]
+        both = ((name, arm) for name in names for arm in plan.arms_of(name))
+        runs[case] = [run for run in both if run not in ended]
+    block = {case: sum(seconds.get(run, 0.0) for run in of) for case, of in runs.items()}
     needs = {case: min(to_go for to_go, _ in of) * block[case] for case, of in going.items()}
     first = sorted((case for case in going if needs[case] <= left), key=needs.__getitem__)
     others = {case: max(half for _, half in of) for case, of in going.items() if case not in first}
@@ -101,14 +94,7 @@ def waiting(
         else:
             taken += takes
     detail = "others do more with the time until the next look"
-    return tuple(
-        Stop(*run, WAITING, detail) for case in late for run in runs[case] if run not in ended
-    )
-
-
-def _lengths(plan: Plan, case: str) -> list[str]:
-    shorter = plan.shorter_of.get(case)
-    return [case, shorter.case.name] if shorter else [case]
+    return tuple(Stop(*run, WAITING, detail) for case in late for run in runs[case])
 
 
 def _blocks_to_go(decision: Decision) -> tuple[float, float]:
@@ -127,14 +113,10 @@ def look_at(
 ) -> Look:
     """What the blocks so far decide, in addition to what is stopped.
 
-    Args:
-        found: those blocks, analysed.
-        number: of the look, from 1.
-        before: what is stopped.
-        time: seconds that all blocks took so far, and that are left; None without a limit.
+    `found`: those blocks, analysed. `number`: of the look, from 1. `before`: what is stopped.
+    `time`: seconds that all blocks took so far, and that are left; None without a limit.
     """
-    seen, compared = found.dataset, found.compared.values()
-    looks = seen.plan.looks
+    seen, compared, looks = found.dataset, found.compared.values(), found.dataset.plan.looks
     ended = stops(seen.plan, compared, [stop for stop in before if stop.reason != WAITING])
     if time and number < len(looks):
         # Both of a pair take the same time.
@@ -147,7 +129,5 @@ def look_at(
         seconds = {run: around * mean for run, mean in means.items()}
         stage = looks[number] - looks[number - 1]
         ended += waiting(seen.plan, stage, compared, ended, seconds, time[1])
-    return Look(
-        campaign=seen.plan.campaign, number=number, blocks=looks[number - 1],
-        seen=len(seen.gathered), stops=ended,
-    )  # fmt: skip
+    campaign, blocks, there = seen.plan.campaign, looks[number - 1], len(seen.gathered)
+    return Look(campaign=campaign, number=number, blocks=blocks, seen=there, stops=ended)

@@ -10,14 +10,21 @@ import scipy
 from numpy.typing import NDArray
 from scipy import special
 
+# Of fewer units a bootstrap says too little of how much they differ.
+FEWEST_UNITS, REPLICATES = 6, 500
+PartialInterval = tuple[float | None, float | None]
+NO_INTERVAL: PartialInterval = (None, None)
+# Bonett's correction for small samples: the normal quantile of one-sided 95 %.
+SMALL_SAMPLE = float(special.ndtri(0.95))
+RISING, FALLING = "rising", "falling"
+
 
 def finite(
     values: Iterable[float], at_least: int, name: str = "values", above: float = -math.inf
 ) -> np.ndarray:
     """The values as a vector of floats.
 
-    Raises ValueError: there are fewer than `at_least` of them, or one is no finite number, or not
-    `above` a bound.
+    Raises ValueError: they are fewer than `at_least`, or one is not finite, or not `above` a bound.
     """
     array = np.asarray(values if isinstance(values, np.ndarray) else list(values), dtype=float)
     if array.ndim != 1 or len(array) < at_least:
@@ -42,22 +49,12 @@ def holm(p_values: Iterable[float]) -> tuple[float, ...]:
     # the time of a judgement; a test holds this one to it.
     order = np.argsort(values)
     stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    adjusted = np.empty(len(values))
-    adjusted[order] = np.minimum(stepped, 1)
-    return tuple(adjusted.tolist())
-
-
-# Of fewer units a bootstrap says too little of how much they differ.
-FEWEST_UNITS = 6
-REPLICATES = 500
-PartialInterval = tuple[float | None, float | None]
-NO_INTERVAL: PartialInterval = (None, None)
+    return tuple(np.minimum(stepped, 1)[np.argsort(order)].tolist())
 
 
 def resampled(units: int) -> NDArray[np.float64]:
     """How often each unit is in each sample, shape (replicates, units); always the same."""
-    random = np.random.default_rng(units)
-    often = random.multinomial(units, [1 / units] * units, size=REPLICATES)
+    often = np.random.default_rng(units).multinomial(units, [1 / units] * units, size=REPLICATES)
     return often.astype(np.float64)
 
 
@@ -68,10 +65,6 @@ def percentile_interval(replicates: NDArray[np.float64], units: int) -> PartialI
         return NO_INTERVAL
     low, high = np.quantile(found, (0.025, 0.975))
     return float(low), float(high)
-
-
-# Bonett's correction for small samples: the normal quantile of one-sided 95 %.
-SMALL_SAMPLE = float(special.ndtri(0.95))
 
 
 class ScatterRatio(NamedTuple):
@@ -109,8 +102,7 @@ def scatter_ratio(deviations: np.ndarray, confidence: float = 0.95) -> ScatterRa
     blocks, or means of several. `confidence`: between 0 and 1.
     """
     a, b = deviations
-    quantile = special.stdtrit(len(a) - 1, (1 + confidence) / 2)
-    error = quantile**2 / len(a) * np.cov(a, b)
+    error = special.stdtrit(len(a) - 1, (1 + confidence) / 2) ** 2 / len(a) * np.cov(a, b)
     # The ratios r for which (mean(a) - r mean(b))^2 is at most t^2 times its variance.
     squared = b.mean() ** 2 - error[1, 1]
     linear = a.mean() * b.mean() - error[0, 1]
@@ -134,10 +126,7 @@ def p_scatters_less(deviations: np.ndarray, factor: float = 1.0) -> float:
 
 
 def deviations_of(logs_a: Iterable[float], logs_b: Iterable[float]) -> np.ndarray:
-    """Absolute deviations of both from their medians, shape (2, blocks).
-
-    `logs_a`, `logs_b`: log values of the same blocks, at least 3; both vary.
-    """
+    """Absolute deviations from medians, shape (2, blocks), of logs of 3 or more that vary."""
     rows = np.vstack([finite(logs_a, 3, "logs"), finite(logs_b, 3, "logs")])
     if (np.ptp(rows, axis=1) == 0).any():
         raise ValueError("logs that do not vary have no ratio of scatter")
@@ -178,9 +167,6 @@ def _log_variance(values: Iterable[float]) -> tuple[float, float]:
     return math.log(widened * variance), widened * error
 
 
-RISING, FALLING = "rising", "falling"
-
-
 def page_trend(table: pd.DataFrame, expect: str = RISING) -> float:
     """One-sided p of an order fixed in advance: small if values rise, or fall, within blocks.
 
@@ -194,22 +180,18 @@ def page_trend(table: pd.DataFrame, expect: str = RISING) -> float:
     blocks, levels = values.shape
     if levels < 3 or blocks < 2:
         raise ValueError(f"a trend needs 3 levels in 2 blocks, not {levels} in {blocks}")
-    predicted = np.arange(1, levels + 1)
-    ranks = predicted if expect == RISING else predicted[::-1]
+    ranks = np.arange(1, levels + 1)[:: 1 if expect == RISING else -1]
     return float(scipy.stats.page_trend_test(values, predicted_ranks=ranks).pvalue)
 
 
 def slopes_per_doubling(table: pd.DataFrame) -> np.ndarray:
-    """Slope of the log ratio per doubling of the level, in each block that holds all levels.
+    """Slope of the log ratio per doubling of the level, of each block that holds all, in order.
 
     Least squares on log2(level) inside each block; the block stays the sampling unit, so these
     slopes go into the paired tests like any other effect. `table`: logs; levels above zero, at
     least two of them.
-
-    Returns:
-        The slopes in the order of blocks, in log units per doubling.
     """
     levels = np.log2(finite(table.columns.to_numpy(), 2, "levels", above=0))
     steps = levels - levels.mean()
-    slopes: np.ndarray = (table.dropna() * steps).sum(axis=1).to_numpy(dtype=float)
-    return slopes / float((steps**2).sum())
+    products: np.ndarray = (table.dropna() * steps).sum(axis=1).to_numpy(dtype=float)
+    return products / float((steps**2).sum())

@@ -26,13 +26,12 @@ from parity.analysis.evidence import RATIO, Numbers
 
 # In the order in which they are shown.
 METHODS = RANKS, PAIRED, TRIMMED, MIXED = "ranks", "paired", "trimmed", "mixed"
-# The outcome where a method gives no estimate for these data; the note says why.
-NO_ESTIMATE = "no-estimate"
-FEW = "too few blocks"
-LEVELS = (0.90, 0.95)
-# What a row has from that of the comparison.
-_SAME = ("case", "metric", "arm", "references", "margin", "control")
+NO_ESTIMATE = "no-estimate"  # The outcome of a method that gives none; the note says why.
+FEW, LEVELS = "too few blocks", (0.90, 0.95)
+_SAME = ("case", "metric", "arm", "references", "margin", "control")  # as of the comparison
 _SHOWN = ("estimate", "low90", "high90", "low95", "high95")
+# Of how many blocks; and the logs of what is shown, not finite if not known, or why there is none.
+Said = tuple[int, Sequence[float] | str]
 
 
 def write(dataset: Dataset, done: Analysis, folder: Path) -> Analysis:
@@ -56,55 +55,38 @@ def asked(dataset: Dataset, done: Analysis) -> Analysis:
         if (fit := (case, metric, references)) not in fits:
             of_case = by_case.get((case, metric), Numbers())
             fits[fit] = _fit(of_case, case, placed, references.split("+"))
-        bound = math.log1p(row["margin"])
         effects = effects_of.get((case, metric, arm), pd.Series(dtype=float)).to_numpy(float)
-        of_arm = _mixed(fits[fit], arm, bound)
-        found = _ranks(row, bound), paired(effects, bound), trimmed(effects, bound), of_arm
+        found = _ranks(row), paired(effects), trimmed(effects), _mixed(fits[fit], arm)
+        said = (_columns(*each, math.log1p(row["margin"])) for each in found)
         same = {name: row[name] for name in _SAME}
-        made += [
-            {**same, "method": name, **columns}
-            for name, columns in zip(METHODS, found, strict=True)
-        ]
+        made += [{**same, "method": name, **of} for name, of in zip(METHODS, said, strict=True)]
     return replace(done, sensitivity=tables.frame(tables.SENSITIVITY, made))
 
 
-def _none(blocks: int, note: str) -> dict[str, Any]:
-    """The columns of a method that gives no estimate, and why."""
-    return {**dict.fromkeys(_SHOWN), "blocks": blocks, "outcome": NO_ESTIMATE, "note": note}
-
-
-def _said(
-    blocks: int, logs: Sequence[float], bound: float = math.nan, outcome: str = ""
-) -> dict[str, Any]:
-    """The columns of an estimate and the ends of its intervals, with the outcome of these.
-
-    `logs`: in the order of `_SHOWN`; what is not finite is not known.
-    """
+def _columns(blocks: int, logs: Sequence[float] | str, bound: float) -> dict[str, Any]:
+    """The columns of what a method says, whose outcome is that of its intervals alone."""
+    if isinstance(logs, str):
+        return {**dict.fromkeys(_SHOWN), "blocks": blocks, "outcome": NO_ESTIMATE, "note": logs}
     shown = [math.exp(log) if math.isfinite(log) else None for log in logs]
-    by_these = outcome or outcome_of((logs[1], logs[2]), (logs[3], logs[4]), (-bound, bound))
-    return {
-        **dict(zip(_SHOWN, shown, strict=True)), "blocks": blocks, "outcome": by_these, "note": "",
-    }  # fmt: skip
+    said = outcome_of((logs[1], logs[2]), (logs[3], logs[4]), (-bound, bound))
+    return dict(zip(_SHOWN, shown, strict=True)) | {"blocks": blocks, "outcome": said, "note": ""}
 
 
-def _ranks(row: Mapping[str, Any], bound: float) -> dict[str, Any]:
+def _ranks(row: Mapping[str, Any]) -> Said:
     """What the comparison itself rests on."""
     logs = [math.log(row[name]) if row[name] > 0 else math.nan for name in _SHOWN]
-    if math.isnan(logs[3]):
-        return _none(row["blocks"], FEW)
-    return _said(row["blocks"], logs, bound)
+    return row["blocks"], FEW if math.isnan(logs[3]) else logs
 
 
-def paired(effects: np.ndarray, bound: float) -> dict[str, Any]:
+def paired(effects: np.ndarray) -> Said:
     """The mean against both references with Student's t, widened as `estimate.mean_of`."""
     if len(effects) < 2:
-        return _none(len(effects), FEW)
+        return len(effects), FEW
     mean = mean_of(effects)
-    ends = chain(*(mean.interval(level) for level in LEVELS))
-    return _said(len(effects), [mean.value, *ends], bound)
+    return len(effects), [mean.value, *chain(*(mean.interval(level) for level in LEVELS))]
 
 
-def trimmed(effects: np.ndarray, bound: float) -> dict[str, Any]:
+def trimmed(effects: np.ndarray) -> Said:
     """The mean without the lowest and the highest effect.
 
     Its standard error is that of the winsorised effects (Tukey & McLaughlin, Sankhya A 1963), by
@@ -112,33 +94,26 @@ def trimmed(effects: np.ndarray, bound: float) -> dict[str, Any]:
     """
     blocks = len(effects)
     if blocks < 4:
-        return _none(blocks, FEW)
+        return blocks, FEW
     limits = (1 / blocks, 1 / blocks)
     ends = [stats.mstats.trimmed_mean_ci(effects, limits, alpha=1 - level) for level in LEVELS]
     centre = float(stats.mstats.trimmed_mean(effects, limits))
-    return _said(blocks - 2, [centre, *map(float, chain(*ends))], bound)
+    return blocks - 2, [centre, *map(float, chain(*ends))]
 
 
-def _mixed(fit: "dict[str, Contrast] | str", arm: str, bound: float) -> dict[str, Any]:
-    """What the hierarchical model makes of an arm, or why there is none."""
+def _mixed(fit: "dict[str, Contrast] | str", arm: str) -> Said:
     if isinstance(fit, str) or arm not in fit:
-        return _none(0, fit if isinstance(fit, str) else FEW)
+        return 0, fit if isinstance(fit, str) else FEW
     ends = chain(*(fit[arm].interval(level) for level in LEVELS))
-    return _said(fit[arm].blocks, [fit[arm].estimate, *ends], bound)
+    return fit[arm].blocks, [fit[arm].estimate, *ends]
 
 
 def _fit(
-    of_case: Numbers,
-    case: str,
-    placed: Mapping[tuple[str, str, str], tuple[str, int]],
+    of_case: Numbers, case: str, placed: Mapping[tuple[str, str, str], tuple[str, int]],
     natives: Sequence[str],
-) -> "dict[str, Contrast] | str":
-    """The model's contrasts of a case by arm, or why there are none."""
-    rows = [
-        (block, *placed[block, case, arm], arm, log)
-        for arm in of_case.by_arm
-        for block, log in of_case.costs(arm).items()
-    ]
+) -> "dict[str, Contrast] | str":  # fmt: skip
+    logs = ((arm, *log) for arm in of_case.by_arm for log in of_case.costs(arm).items())
+    rows = [(block, *placed[block, case, arm], arm, log) for arm, block, log in logs]
     columns = ["block", "node", "position", "arm", "log"]
     try:
         return contrasts(pd.DataFrame(rows, columns=columns), natives)
@@ -196,17 +171,14 @@ def contrasts(frame: pd.DataFrame, reference: Collection[str]) -> dict[str, Cont
     for arm in others:
         fixed[arm] = (frame["arm"] == arm).astype(float)
     fixed["position"] = frame["position"] - frame["position"].mean()
-    freedom = _residual_freedom(frame, fixed)
-    scale = float(logs.std(ddof=1))
+    freedom, scale = _residual_freedom(frame, fixed), float(logs.std(ddof=1))
     if np.ptp(logs) == 0:
         raise NotFittedError("all values are the same")
-    estimates, errors = _fitted(frame, fixed, logs / scale)
-    blocks = int(frame["block"].nunique())
     # Between the intercept and the position.
-    return {
-        arm: Contrast(float(scale * value), float(scale * error), freedom, blocks)
-        for arm, value, error in zip(others, estimates[1:-1], errors[1:-1], strict=True)
-    }
+    both = [(scale * each[1:-1]).tolist() for each in _fitted(frame, fixed, logs / scale)]
+    blocks = int(frame["block"].nunique())
+    columns = zip(others, *both, strict=True)
+    return {arm: Contrast(one, other, freedom, blocks) for arm, one, other in columns}
 
 
 def _residual_freedom(frame: pd.DataFrame, fixed: pd.DataFrame) -> int:

@@ -21,22 +21,16 @@ from scipy.special import ndtr, ndtri
 from parity.analysis.estimate import ALPHA
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(160)
-# A sum of unit normals lies within this many standard deviations but for 1e-15.
-REACH = 8.0
+REACH = 8.0  # A sum of unit normals lies within so many standard deviations but for 1e-15.
 ROOT = math.sqrt(2 * math.pi)
 
 
 class Levels(NamedTuple):
-    """One-sided levels of what is decided at one look.
-
-    Attributes:
-        designs: what they come from, the looks made and the largest number of blocks; none for
-            a single look.
-    """
+    """One-sided levels of what is decided at one look."""
 
     same: float  # of each of the two tests by which arms are equivalent
     other: float  # of each of the two by which they differ
-    designs: tuple[tuple[tuple[int, ...], int], ...] = ()
+    designs: tuple[tuple[tuple[int, ...], int], ...] = ()  # looks made, and most blocks, if several
 
     def adjusted(self, p: float) -> float:
         """A one-sided p-value as one of a single look: the error at which it would just pass.
@@ -55,10 +49,7 @@ ONE_LOOK = Levels(ALPHA, ALPHA / 2)
 
 
 def levels_at(looks: tuple[int, ...], blocks: int) -> Levels:
-    """The levels of a look at so many blocks, after all earlier ones of the design.
-
-    `looks`: the design's, in numbers of blocks, ascending.
-    """
+    """The levels of a look at so many blocks, after earlier ones of the design, ascending."""
     # Before the first block nothing is decided at any level.
     last = min(max(blocks, 1), looks[-1])
     made = (*(look for look in looks if look < last), last)
@@ -82,12 +73,8 @@ def nominal_level(made: tuple[int, ...], most: int, alpha: float) -> float:
     """The one-sided nominal level of the last of some looks.
 
     By recursive integration over what goes on (Armitage, McPherson & Rowe, J. R. Stat. Soc. A
-    1969), for a sum of unit normals.
-
-    Args:
-        made: numbers of blocks, ascending.
-        most: the largest number of blocks of the design.
-        alpha: the error in all.
+    1969), for a sum of unit normals. `made`: numbers of blocks, ascending. `most`: the largest
+    number of blocks of the design. `alpha`: the error in all.
     """
     at, mass, before, gone, bound = np.zeros(1), np.ones(1), 0, 0.0, 0.0
     for blocks in made:
@@ -120,8 +107,7 @@ def _levels_by_error(made: tuple[int, ...], most: int) -> tuple[np.ndarray, np.n
 
 def _bound(at: np.ndarray, mass: np.ndarray, step: float, fresh: float, reach: float) -> float:
     """The sum that is exceeded with the probability `fresh`, one step after those that went on."""
-
-    def excess(bound: float) -> float:
-        return float(mass @ ndtr((at - bound) / step)) - fresh
-
-    return float(scipy.optimize.brentq(excess, -reach, reach, xtol=1e-10))
+    found = scipy.optimize.brentq(
+        lambda bound: float(mass @ ndtr((at - bound) / step)) - fresh, -reach, reach, xtol=1e-10
+    )
+    return float(found)

@@ -16,14 +16,9 @@ TABLES = schema.tables_beside(__file__)
 AGREEMENT = TABLES.pop("agreement")
 # What the other methods say: it is shown, and decides nothing.
 SENSITIVITY = TABLES.pop("sensitivity")
-VALUES = TABLES["values"]
-PAIRS = TABLES["pairs"]
-CONCLUSIONS = TABLES["conclusions"]
-TIMEOUTS = TABLES["timeouts"]
-DISPERSION = TABLES["dispersion"]
-LEDGER = TABLES["ledger"]
-LOSSES = TABLES["losses"]
-EXCLUSIONS = TABLES["exclusions"]
+VALUES, PAIRS, CONCLUSIONS = TABLES["values"], TABLES["pairs"], TABLES["conclusions"]
+TIMEOUTS, DISPERSION = TABLES["timeouts"], TABLES["dispersion"]
+LEDGER, LOSSES, EXCLUSIONS = TABLES["ledger"], TABLES["losses"], TABLES["exclusions"]
 # What the analysis asks of runs and their numbers, of millions of which all else is most of the
 # memory: texts of which few differ, each of them kept once, and other columns.
 _REPEATED = (
@@ -39,12 +34,10 @@ _ANALYSED = (
 def of_records(table: schema.TableSchema, records: Path, analysed: bool) -> pd.DataFrame:
     """A table of the records in a folder, or what the analysis asks of it.
 
-    Categories are sorted as their texts are, and hold objects, so that all rows share them. Raises
-    ValueError: as of `schema.read`.
+    Categories are sorted as texts, as objects that rows share. Raises ValueError: as `schema.read`.
     """
     columns = (_ANALYSED, _REPEATED) if analysed else ()
-    path = records / f"{table.name}.parquet"
-    data: pd.DataFrame = schema.read(table, path, *columns).to_pandas()
+    data: pd.DataFrame = schema.read(table, records / f"{table.name}.parquet", *columns).to_pandas()
     for name in data.select_dtypes("category").columns:
         texts = pd.Index(sorted(data[name].cat.categories), dtype=object)
         data[name] = data[name].cat.set_categories(texts)
@@ -68,21 +61,9 @@ def tuples(data: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
 
 
 def read_all(schemas: Mapping[str, schema.TableSchema], folder: Path) -> dict[str, pd.DataFrame]:
-    """What `write_all` wrote, by name."""
-    return {
-        name: schema.read(table, folder / f"{name}.parquet").to_pandas()
-        for name, table in schemas.items()
-    }
-
-
-def write_all(schemas: Mapping[str, schema.TableSchema], made: Any, folder: Path) -> None:
-    """Write each table as `<folder>/<table>.parquet`; the same tables give the same bytes.
-
-    `made`: an object with the tables as data frames by the same names.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, table in schemas.items():
-        write(table, getattr(made, name), folder / f"{name}.parquet")
+    """The tables in a folder by name, as `write` wrote them to `<folder>/<table>.parquet`."""
+    files = {name: (table, folder / f"{name}.parquet") for name, table in schemas.items()}
+    return {name: schema.read(*file).to_pandas() for name, file in files.items()}
 
 
 def write(table: schema.TableSchema, data: pd.DataFrame, path: Path) -> None:
@@ -105,14 +86,11 @@ class Added(NamedTuple):
     """Tables that an extension adds to a dataset's `analysis/`, as `ADDED` in one of its modules.
 
     Those of its room `analysis` are made with the analysis, have the columns of `VALUES`, and are
-    what its claims compare; those of its room `report` are made when figures are drawn.
-
-    Attributes:
-        schemas: by name, from the file `tables.yaml` in that room.
-        made: makes the tables by the folder of a dataset and that of its events.
+    what its claims compare; those of its room `report` are made when figures are drawn. `made`:
+    makes the tables by the folder of a dataset and that of its events.
     """
 
-    schemas: Mapping[str, schema.TableSchema]
+    schemas: Mapping[str, schema.TableSchema]  # by name, from the file `tables.yaml` in that room
     made: Callable[[Path, Path], Mapping[str, pd.DataFrame]]
 
 

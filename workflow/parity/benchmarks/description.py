@@ -32,10 +32,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What one metric of a benchmark is.
-
-    `is_cost`: whether more or less of it costs anything; what does not is told beside the costs.
-    """
+    """What one metric of a benchmark is."""
 
     metric: str  # its name in the records: snake_case, unique within the benchmark
     label: str  # what it is, in words
@@ -44,7 +41,7 @@ class Quantity:
     clock: str = "internal"  # `internal` (the program's own) or `external` (the runner's)
     shown: str = ""  # unit of figures and tables, if it is another one
     factor: float = 1.0  # what turns the recorded unit into the shown one
-    is_cost: bool = True
+    is_cost: bool = True  # whether more or less of it costs anything; else it is told beside costs
 
     @property
     def unit(self) -> str:
@@ -68,9 +65,7 @@ CPU_SECONDS = Quantity("cpu_seconds", "CPU time for the same work", "s", "lower"
 CPU_BESIDE = Quantity("cpu_seconds_beside", "CPU time beside the program", "s", "lower", "external")
 # Of any case that is run at two lengths (`parity.plan.plan.Shorter`).
 WORK = Quantity("work_seconds", "time of the work alone", "s", "lower", "external")
-FIXED = Quantity(
-    "fixed_seconds", "time to start and set up", "s", "lower", "external", shown="ms", factor=1e3
-)
+FIXED = Quantity("fixed_seconds", "time to start and set up", "s", "lower", "external", "ms", 1e3)
 OF_ANY = (CPU_SECONDS, CPU_BESIDE, WORK, FIXED)
 
 
@@ -98,14 +93,10 @@ class Form(Enum):
 
 
 class Bars(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Bars of a published figure as cost ratios along a parameter (config/published).
+    """Bars of a published figure as cost ratios along a parameter (config/published)."""
 
-    Attributes:
-        place, code: the figure, and the program with its class.
-    """
-
-    place: str
-    code: str
+    place: str  # the figure
+    code: str  # the program with its class
     label: str  # what these bars are of, in words
     cases: Mapping[str, str]  # parameters of the cases that they belong to
     x: str = ""  # what stands below the bars, where containers per node are beside each other there
@@ -116,18 +107,10 @@ class Bars(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One figure of a benchmark.
 
-    Attributes:
-        caption: what is measured, and how it compares with the publication's figure; what
-            its marks mean is added by parity.report.texts.
-        logarithmic, from_zero: whether the axis of values is logarithmic, or begins at zero.
-        placed: whether it shows only cases on an allocation (True), or only others (False).
-        levels: what stands above the panels of a factor's level, if not the level.
-        table: the table of the analysis of events that it shows, or `events` themselves; cases
-            without a row in it are not shown.
-        along: the parameter, of numbers, that stands below its panels; cases that have it are
-            shown here, and in none of the benchmark's other figures.
-        published: cost ratios of a publication to mark: one, or both ends of a range.
-        stands_for: what of the publication its system stands for, as the overview says it, too.
+    `caption`: what is measured, and how it compares with the publication's figure; what its marks
+    mean is added by parity.report.texts. `table`: that of the analysis of events that it shows, or
+    `events` themselves; cases without a row in it are not shown. `along`: the parameter of numbers
+    that stands below its panels; cases that have it are shown here, and in none of the others.
     """
 
     name: str  # file name without its ending
@@ -137,12 +120,12 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     finding: str = ""  # head of the paragraph about it in the paper, if not the title
     order: int = LAST  # its place among the figures of all benchmarks; equal ones by their names
     relative: bool = False  # whether values are drawn as deviation from the reference's median in %
-    logarithmic: bool = False
-    from_zero: bool = False
+    logarithmic: bool = False  # whether the axis of values is logarithmic
+    from_zero: bool = False  # whether the axis of values begins at zero
     in_rows: bool = False  # whether cases stand below each other, values left and comparisons right
     densities: bool = False  # whether values are drawn as violins, where there are enough
-    placed: bool | None = None
-    levels: Mapping[str, str] = {}
+    placed: bool | None = None  # only cases on an allocation (True), or only others (False)
+    levels: Mapping[str, str] = {}  # what stands above a level's panels, if not the level
     form: Form = Form.PANELS
     table: str = ""
     factor: str = ""  # the factor of two levels that it crosses with the container
@@ -151,9 +134,9 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scatter: bool = False  # whether coefficients of variation are drawn rather than ratios
     bars: tuple[Bars, ...] = ()  # published bars to mark
     runtime: str = ""  # the runtime whose arms it is about; without any it shows nothing
-    published: tuple[float, ...] = ()
+    published: tuple[float, ...] = ()  # cost ratios of a publication: one, or a range's ends
     source: str = ""  # that publication
-    stands_for: str = ""
+    stands_for: str = ""  # what of it its system stands for, as the overview says it, too
     benchmark: str = ""  # whose cases it shows; filled in from the benchmark that brings it
 
     def shows(self, benchmark: str, placed: bool) -> bool:
@@ -166,6 +149,10 @@ class Description(Document, frozen=True):
 
     name: str = ""
     title: str = ""
+    packages: tuple[str, ...] = ()
+    binaries: tuple[str, ...] = ()
+    allocations: str = ""
+    starts_ranks_inside: bool = False
     metrics: tuple[Quantity, ...] = ()
     printed: Layout = Layout()
     primary: tuple[str, ...] = ()
@@ -185,13 +172,12 @@ def described(module: str, known: Iterable[Quantity] = ()) -> dict[str, Any]:
     """What the YAML file beside a module says, if there is one, by the attributes of `Description`.
 
     Raises ValueError: the file is no description. Raises KeyError: a figure shows a metric that is
-    none. `module`: the module's file. `known`: quantities that figures may show as well; they come
-    first among `metrics`.
+    none. `known`: quantities that figures may show as well; they come first among `metrics`.
     """
     file = Path(module).with_suffix(".yaml")
     content = msgspec.yaml.decode(file.read_bytes()) if file.exists() else {}
     metrics = [{"metric": name} | said for name, said in content.get("metrics", {}).items()]
-    own = msgspec.convert(metrics, tuple[Quantity, ...])
+    own = msgspec.convert(metrics, list[Quantity])
     by_name = {quantity.metric: quantity for quantity in (*known, *own)}
     content["metrics"] = tuple(by_name.values())
     for figure in content.get("figures", ()):

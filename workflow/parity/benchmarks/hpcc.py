@@ -8,22 +8,15 @@ from typing import Any
 
 import msgspec
 
-from parity.benchmarks import openmpi
+from parity.benchmarks import openmpi, reading
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.programs import SpackPackage, in_toolchain, program_path
-from parity.benchmarks.reading import (
-    Printed,
-    Refused,
-    Said,
-    require_agreement,
-    require_complete,
-    said_by,
-)
+from parity.benchmarks.programs import SpackPackage, program_path
+from parity.benchmarks.reading import Printed, Refused, Said
 from parity.core.documents import Document
-from parity.core.spack_paths import DISTRIBUTION
 
+_HERE = Path(__file__)
 # The order of lines is the format (hpcc's README); what varies is marked.
-_INPUT = Path(__file__).with_name("hpccinf.txt").read_text(encoding="utf-8")
+_INPUT = _HERE.with_name("hpccinf.txt").read_text(encoding="utf-8")
 OUTPUT = "hpccoutf.txt"
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _END = r"End of HPC Challenge tests\.\nCurrent time [^\n]*\n\n#{72}"
@@ -46,22 +39,17 @@ class _Summary(Document, frozen=True):
     checks_of_rank_0: dict[str, str]
 
 
-_SUMMARY = msgspec.yaml.decode(
-    Path(__file__).with_name("hpcc_summary.yaml").read_bytes(), type=_Summary
-)
+_SUMMARY = msgspec.yaml.decode(_HERE.with_name("hpcc_summary.yaml").read_bytes(), type=_Summary)
 # Sections with a check in every rank, ended by one line `Node(s) with error 0`: both
 # RandomAccess generators, DGEMM, STREAM and FFT, each as Star and as Single.
 _CHECKED_SECTIONS = 10
 
 
 def process_grid(parameters: Mapping[str, Any]) -> tuple[int, int]:
-    """Rows and columns of the process grid: the study's or, on an allocation, the squarest.
-
-    It has no more rows than columns, as HPL's documentation advises.
-    """
-    if "ranks" not in parameters:
+    """Rows and columns of the process grid: the study's or, on an allocation, the squarest."""
+    if not (ranks := parameters.get("ranks")):
         return parameters["p"], parameters["q"]
-    ranks = parameters["ranks"]
+    # No more rows than columns, as HPL's documentation advises.
     rows = next(row for row in range(math.isqrt(ranks), 0, -1) if ranks % row == 0)
     return rows, ranks // rows
 
@@ -84,30 +72,23 @@ def read_values(text: str, parameters: Mapping[str, Any]) -> dict[str, float]:
     failed (`residual-failed`, `validation-failed`), it was another problem (`wrong-size`), or
     summary and sections differ (`contradictory`).
     """
-    require_complete(text, "HPC Challenge Benchmark", _END)
+    reading.require_complete(text, "HPC Challenge Benchmark", _END)
     sections = Said(_sections(text))
-    lines = (line.partition("=") for line in sections["Summary"].splitlines())
-    summary = Said((key, value) for key, _, value in lines)
+    summary = Said(line.partition("=")[::2] for line in sections["Summary"].splitlines())
     (rows, columns), order = process_grid(parameters), parameters["n"]
-    summary.require(
-        {"CommWorldProcs": rows * columns, "HPL_nprow": rows, "HPL_npcol": columns}
-        | {"HPL_N": order, "HPL_NB": parameters["nb"]}
-    )
+    grid = {"CommWorldProcs": rows * columns, "HPL_nprow": rows, "HPL_npcol": columns}
+    summary.require({**grid, "HPL_N": order, "HPL_NB": parameters["nb"]})
     _require_passed(text, sections, summary)
     operations = Printed(gflop(order) / 1e3)
     done = summary.printed("HPL_Tflops") * summary.printed("HPL_time")
-    require_agreement(done, operations, "HPL's rate times time, and its operations")
+    reading.require_agreement(done, operations, "HPL's rate times time, and its operations")
     numbers = _SUMMARY.of_all + (_SUMMARY.between_ranks if rows * columns > 1 else ())
-    patterns: dict[str, dict[str, str]] = {}
-    for number in numbers:
-        patterns.setdefault(number.section, {})[number.key] = number.pattern
-    stated = {name: said_by(of_section, sections[name]) for name, of_section in patterns.items()}
+    stated = [reading.said_by({it.key: it.pattern}, sections[it.section]) for it in numbers]
     values = {}
-    for number in numbers:
-        key = number.key
+    for number, said in zip(numbers, stated, strict=True):
+        key, there = number.key, said.printed(number.key) * Printed(number.unit)
         both = f"{key} in the summary and in its section"
-        there = stated[number.section].printed(key)
-        require_agreement(summary.printed(key), there * Printed(number.unit), both)
+        reading.require_agreement(summary.printed(key), there, both)
         values[number.metric] = summary.positive(key) * number.factor
     return values
 
@@ -151,31 +132,21 @@ def _require_passed(text: str, sections: Said, summary: Said) -> None:
 
 
 class HpcChallenge(Benchmark):
-    """hpcc of the University of Tennessee, with Debian's Open MPI and OpenBLAS.
+    """hpcc of the University of Tennessee, with Debian's Open MPI and OpenBLAS."""
 
-    On an allocation the site's launcher starts each rank in a container of its own; without one
-    the launcher runs inside of the arm.
-    """
-
-    packages = ("hpcc", "openmpi-bin", "libopenblas0-pthread")
     binaries = ("/usr/bin/hpcc", openmpi.LAUNCHER)
-    allocations = "optional"
+    by_spack = ((SpackPackage("hpcc", "1.5.0"),), (program_path("hpcc", "hpcc"), openmpi.LAUNCHER))
     # Not `sized_by` n: HPL's work grows with its cube, and each of hpcc's tests otherwise.
 
-    def provided_by(self, provider: str) -> Benchmark:
-        """What a provider has of the same release."""
-        return self if provider == DISTRIBUTION else in_toolchain(BY_SPACK, provider)
-
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """hpcc, started once for each rank of an allocation, or by its own launcher."""
         files = {"hpccinf.txt": input_file(parameters)}
         if "ranks" not in parameters:
+            # Without an allocation the launcher runs inside of the arm.
             cpus = node.first_cpus(parameters["p"] * parameters["q"], "hpcc: p times q")
             words = openmpi.launch_words(self.binaries[:1], cpus)
             return Program(words, cpus, {**openmpi.INSIDE, **_ONE_THREAD}, files, (OUTPUT,))
         alone = Program(self.binaries[:1], (), _ONE_THREAD, files, (OUTPUT,))
-        where = "hpcc: allocations, ranks of one node"
-        return openmpi.in_one_world(alone, parameters, node, where)
+        return openmpi.in_one_world(alone, parameters, node, "hpcc: allocations, ranks of one node")
 
     def timed_seconds(self, outputs: Outputs) -> float:
         """HPL's own time: the study does not compare what hpcc runs beside it."""
@@ -188,18 +159,9 @@ class HpcChallenge(Benchmark):
         return gflop(parameters["n"]) / value if known else 0.0
 
     def read(self, outputs: Outputs) -> Parsed:
-        """All numbers of hpcc's summary; valid if each of its own checks passed."""
         if "ranks" in outputs.parameters:
             openmpi.require_one_world(outputs)
         return self.measured(read_values(outputs.files.get(OUTPUT, ""), outputs.parameters))
 
 
-class BySpack(HpcChallenge):
-    """The same, built by Spack with the system's Open MPI and OpenBLAS."""
-
-    spack_packages = (SpackPackage("hpcc", "1.5.0"),)
-    binaries = (program_path("hpcc", "hpcc"), openmpi.LAUNCHER)
-
-
 BENCHMARK = HpcChallenge()
-BY_SPACK = BySpack()

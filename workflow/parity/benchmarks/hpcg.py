@@ -3,27 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from parity.benchmarks import openmpi
+from parity.benchmarks import openmpi, reading
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
-from parity.benchmarks.reading import (
-    Printed,
-    Refused,
-    Said,
-    collected,
-    require_agreement,
-    require_complete,
-)
+from parity.benchmarks.reading import Printed, Refused, Said, require_agreement
 
 # HPCG puts the date into its file's name.
 _FILE = "HPCG-Benchmark_3.1_*.txt"
-# The last line of a complete file: of a short run, of an official one, of a failed one.
-_END = (
-    r"Final Summary::("
-    r"Official results execution time \(sec\) must be at least=1800"
-    r"|Please upload results from the YAML file contents to=[^\n]+"
-    r"|Please review the YAML file contents=[^\n]+)"
-)
 _VALID = "Final Summary::HPCG result is VALID with a GFLOP/s rating of"
 _RAW_RATE = "GFLOP/s Summary::Raw Total"
 _BANDWIDTH = "GB/s Summary::Raw "
@@ -31,25 +17,20 @@ _TIME = "Benchmark Time Summary::Total"
 _SETUP_TIME = "Setup Information::Setup Time"
 _MEMORY = "Memory Use Information::Total memory used for data (Gbytes)"
 _SYMMETRY = "Departure from Symmetry |x'Ay-y'Ax|/(2*||x||*||A||*||y||)/epsilon"
-
 # HPCG's own checks, in its order, and the reason that a failed one gives.
-_CHECKS = (
-    ("Spectral Convergence Tests", "convergence-failed"),
-    (_SYMMETRY, "symmetry-failed"),
-    ("Iteration Count Information", "residual-failed"),
-    ("Reproducibility Information", "residual-failed"),
-)
-
+_CHECKS = {
+    "Spectral Convergence Tests": "convergence-failed", _SYMMETRY: "symmetry-failed",
+    "Iteration Count Information": "residual-failed",
+    "Reproducibility Information": "residual-failed",
+}  # fmt: skip
 # The rules of official results (README of the benchmark).
-OFFICIAL_SECONDS = 1800
-OFFICIAL_MEMORY = 0.25
+OFFICIAL_SECONDS, OFFICIAL_MEMORY = 1800, 0.25
 
 
 def unofficial(seconds: float, used: float, memory: float) -> str:
     """Why a result is not official, in one sentence; empty if nothing forbids it.
 
-    `used`: bytes of HPCG's data on all nodes together. `memory`: bytes of all nodes together; 0 if
-    that is not known.
+    Both in bytes on all nodes together: `used` by HPCG's data, and all `memory`, 0 if not known.
     """
     lacks = []
     if seconds < OFFICIAL_SECONDS:
@@ -62,37 +43,30 @@ def unofficial(seconds: float, used: float, memory: float) -> str:
 
 
 class Hpcg(Benchmark):
-    """The reference implementation, one thread in each rank."""
+    """The reference implementation, one thread and one cube in each rank."""
 
     # Without the definition its sources want OpenMP all the same.
     spack_packages = (SpackPackage("hpcg", "3.1", "~openmp cppflags=-DHPCG_NO_OPENMP"),)
     binaries = (program_path("hpcg", "xhpcg"),)
-    allocations = "required"
-    starts_ranks_inside = True
     # Not `sized_by` its seconds: it chooses by itself how much work they are.
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """HPCG with a cube for each rank."""
         edges = (f"--{edge}={parameters['n']}" for edge in ("nx", "ny", "nz"))
         argv = (*self.binaries, *edges, f"--rt={parameters['seconds']}")
         one_thread = {"OMP_NUM_THREADS": "1"}
         return openmpi.program(argv, parameters, node, self.name, one_thread, (_FILE,))
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Rating and times; valid if HPCG says so and solved what it was asked for."""
         asked = outputs.parameters
         openmpi.require_one_world(outputs)
-        text = collected(outputs.files, _FILE)
-        require_complete(text, "HPCG-Benchmark\nversion=3.1\n", _END)
+        text = reading.collected(outputs.files, _FILE)
+        self.printed.read(text)  # whole, or refused
         # Some come once for each coarse grid, and are left out.
-        lines = (line.partition("=") for line in text.splitlines() if "=" in line)
-        said = Said((key, value) for key, _, value in lines)
+        said = Said(line.partition("=")[::2] for line in text.splitlines() if "=" in line)
         edges = (f"Local Domain Dimensions::{edge}" for edge in ("nx", "ny", "nz"))
-        said.require(
-            {"Machine Summary::Distributed Processes": asked["ranks"]}
-            | {"Machine Summary::Threads per processes": 1}
-            | dict.fromkeys(edges, asked["n"])
-        )
+        said.require({"Machine Summary::Distributed Processes": asked["ranks"]})
+        said.require({"Machine Summary::Threads per processes": 1})
+        said.require(dict.fromkeys(edges, asked["n"]))
         _require_passed(said)
         _require_consistent(said, asked["n"] ** 3 * asked["ranks"])
         seconds, used = said.positive(_TIME), 1e9 * said.positive(_MEMORY)
@@ -112,7 +86,7 @@ def _require_passed(said: Said) -> None:
 
     HPCG asks whether a departure from symmetry is above 1, and what is not a number is not.
     """
-    for check, reason in _CHECKS:
+    for check, reason in _CHECKS.items():
         if (outcome := said[f"{check}::Result"]) != "PASSED":
             raise Refused(reason, f"{check}: {outcome[:40]}")
     for product in ("SpMV", "MG"):
@@ -133,9 +107,8 @@ def _require_consistent(said: Said, equations: int) -> None:
     time, giga, tenth = number(_TIME), Printed(1e-9), Printed(0.1)
     work = number("Floating Point Operations Summary::Total") * giga
     require_agreement(number(_RAW_RATE) * time, work, "raw rate times time, and the operations")
-    iterations = "Iteration Count Information::"
-    all_sets = number(f"{iterations}Total number of reference iterations").value
-    each_set = number(f"{iterations}Reference CG iterations per set").value
+    all_sets = number("Iteration Count Information::Total number of reference iterations").value
+    each_set = number("Iteration Count Information::Reference CG iterations per set").value
     sets = Printed(all_sets // each_set if each_set else 0.0)
     overhead = number(_SETUP_TIME) + number("Benchmark Time Summary::Optimization phase")
     counted = number("Floating Point Operations Summary::Total with convergence overhead")

@@ -20,14 +20,9 @@ _TOOK = re.compile(rf"^copy ([0-9]+) took {_SECONDS} {_SECONDS} of ([0-9]+) CPUs
 
 
 class HplCopies(Benchmark):
-    """hpcc with a single rank, once for each rank of an allocation."""
-
-    packages = ("hpcc", "openmpi-bin", "libopenblas0-pthread")
-    binaries = ("/usr/bin/hpcc",)
-    allocations = "required"
+    """hpcc with a single rank, once for each rank of an allocation, in a folder of its own."""
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The copies, each in a folder of its own; ranks of an allocation that are no world."""
         files = {"hpccinf.txt": input_file({**parameters, "ranks": 1})}
         cpus = parameters["nodes"] * len(node.cpus)
         argv = ("/bin/sh", "-c", _COPY, "hpl-copies", str(cpus), *self.binaries)
@@ -35,12 +30,11 @@ class HplCopies(Benchmark):
         return placed(alone, parameters, node, "hpl-copies: allocations, ranks of one node")
 
     def seconds_of(self, metric: str, value: float, parameters: Mapping[str, Any]) -> float:
-        """The time of a copy, by the sum of all rates, where a case says what was done."""
+        # The rate is of all copies, and a case may not say what was done.
         known = metric == "rate" and value > 0 and {"n", "ranks"} <= parameters.keys()
         return gflop(parameters["n"]) * parameters["ranks"] / value if known else 0.0
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Sum and least of the copies' rates; valid if each passed its own checks."""
         ranks, files = range(outputs.parameters["ranks"]), Said(outputs.files.items())
         asked = {**outputs.parameters, "ranks": 1}
         rates = [read_values(files[f"hpccoutf-{rank}.txt"], asked)["hpl"] for rank in ranks]
@@ -49,10 +43,9 @@ class HplCopies(Benchmark):
         if not outputs.wall_seconds:
             raise Refused("unparsable", "nothing tells how long the copies took")
         seconds = sum(60 * int(m) + float(s) for _, *of in took for m, s in (of[:2], of[2:4]))
-        exceeded = float(seconds > outputs.wall_seconds[0] * int(took[0][-1]))
-        return self.measured(
-            {"rate": sum(rates), "slowest": min(rates), "host_cpu_exceeded": exceeded}
-        )
+        over = float(seconds > outputs.wall_seconds[0] * int(took[0][-1]))
+        values = {"rate": sum(rates), "slowest": min(rates), "host_cpu_exceeded": over}
+        return self.measured(values)
 
 
 BENCHMARK = HplCopies()

@@ -12,9 +12,7 @@ from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Progr
 from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, positive, require_equal
 
-SOURCE = "imports.sh"
-PYTHON = "/usr/bin/python3"
-MODULES = 5000
+SOURCE, PYTHON, MODULES = "imports.sh", "/usr/bin/python3", 5000
 _LINE = re.compile(r"imported ([0-9]+) modules in ([0-9]+) ns\n")
 
 
@@ -24,24 +22,17 @@ class Imports(Benchmark):
     A cold start has an empty page cache and reads them from the disk; a warm one follows others.
     """
 
-    packages = ("python3-minimal",)
     sources = (SOURCE,)
     binaries = (PYTHON, compiled_path(SOURCE))
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The program, several times; nothing of Debian's own or of a user is imported."""
-        return Program(
-            argv=(PYTHON, "-I", "-S", "-B", self.binaries[1]),
-            cpus=node.cpus[:1],
-            repetitions=parameters["repetitions"],
-            drop_caches=parameters["cache"] == "cold",
-        )
+        # Nothing of Debian's own or of a user is imported.
+        argv = (PYTHON, "-I", "-S", "-B", self.binaries[1])
+        times, is_cold = parameters["repetitions"], parameters["cache"] == "cold"
+        return Program(argv, node.cpus[:1], repetitions=times, drop_caches=is_cold)
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Medians of the timed starts; valid if each imported all modules.
-
-        The first start of a run is not timed; its line comes before theirs.
-        """
+        # The first start of a run is not timed; its line comes before those of the others.
         walls, asked = outputs.wall_seconds, outputs.parameters["repetitions"]
         lines = list(map(_LINE.fullmatch, outputs.stdout.splitlines(keepends=True)))
         starts = [line.groups() for line in lines if line]
@@ -54,11 +45,8 @@ class Imports(Benchmark):
         times = [positive(nanoseconds, "time") / 1e9 for _, nanoseconds in starts[1:]]
         if any(inner > outer for inner, outer in zip(times, walls, strict=True)):
             raise Refused("contradictory", "imports took longer than their whole start")
-        seconds = median(times)
-        rate = MODULES / seconds
-        return self.measured(
-            {"time": seconds, "files_per_second": rate, "start_seconds": median(walls)}
-        )
+        values = {"time": (seconds := median(times)), "files_per_second": MODULES / seconds}
+        return self.measured({**values, "start_seconds": median(walls)})
 
 
 BENCHMARK = Imports()

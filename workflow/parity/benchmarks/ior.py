@@ -22,18 +22,14 @@ class Ior(Benchmark):
 
     spack_packages = (SpackPackage("ior", "4.0.0"),)
     binaries = (program_path("ior", "ior"),)
-    allocations = "required"
-    starts_ranks_inside = True
     # Not `sized_by` the block: whether files fit into memory is another problem, not more work.
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """IOR with its summary in a file of its own."""
-        block, transfer = parameters["block_mib"] * _MIB, parameters["transfer_kib"] * _KIB
+        mib, kib, folder = (parameters[name] for name in ("block_mib", "transfer_kib", "folder"))
+        block, transfer = mib * _MIB, kib * _KIB
         if block % transfer:
-            fill = f"fill a block of {parameters['block_mib']} MiB"
-            problem = f"transfers of {parameters['transfer_kib']} KiB do not {fill}"
+            problem = f"transfers of {kib} KiB do not fill a block of {mib} MiB"
             raise UserError(problem, where="ior: transfer_kib", allowed="a divisor of the block")
-        folder = parameters["folder"]
         if parameters["nodes"] > 1 and not folder:
             problem = "each node's working folder is its own, so ranks cannot read each other's"
             allowed = "a folder that all nodes and arms share"
@@ -49,7 +45,6 @@ class Ior(Benchmark):
         return openmpi.program(argv, parameters, node, self.name, {}, (_SUMMARY,))
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Rates of both directions; valid if what was written was read back unchanged."""
         asked, text = outputs.parameters, outputs.files.get(_SUMMARY, "")
         openmpi.require_one_world(outputs)
         # Each rank then ends with an error, and the summary may be lost with the first.
@@ -59,25 +54,18 @@ class Ior(Benchmark):
         said = reading.said_in_json(text)
         options = {
             **dict.fromkeys(("writeFile", "readFile", "checkWrite", "fsync", "reorderTasks"), 1),
-            "filePerProc": int(asked["file"] == "own"),
-            "blockSize": asked["block_mib"] * _MIB,
+            "filePerProc": int(asked["file"] == "own"), "blockSize": asked["block_mib"] * _MIB,
             "transferSize": asked["transfer_kib"] * _KIB,
-        }
-        said.require(
-            {
-                "tests": 1,
-                **{f"tests.0.Parameters.{key}": value for key, value in options.items()},
-                "tests.0.Options.tasks": asked["ranks"],
-                "tests.0.Results": 2,
-                "summary": 2,
-            }
-        )
+        }  # fmt: skip
+        options = {f"tests.0.Parameters.{key}": value for key, value in options.items()}
+        counts = {"tests.0.Options.tasks": asked["ranks"], "tests.0.Results": 2, "summary": 2}
+        said.require({"tests": 1, **options, **counts})
         # No parameter of the summary tells direct access, but IOR repeats its command line.
         words = said["Command line"].split()
         reading.require_equal(str(words.count(_DIRECT)), int(asked["access"] == "direct"), _DIRECT)
         data = asked["block_mib"] * asked["ranks"]
-        rates = (rate(said, place, name, data) for place, name in enumerate(("write", "read")))
-        return self.measured(dict(zip(("write", "read"), rates, strict=True)))
+        both = enumerate(("write", "read"))
+        return self.measured({name: rate(said, place, name, data) for place, name in both})
 
 
 def rate(said: reading.Said, place: int, name: str, data: int) -> float:
@@ -87,16 +75,14 @@ def rate(said: reading.Said, place: int, name: str, data: int) -> float:
     """
     entry, result = f"summary.{place}", f"tests.0.Results.{place}"
     said.require({f"{entry}.operation": name, f"{result}.access": name, f"{entry}.repetitions": 1})
-    size = said.printed(f"{entry}.xsizeMiB")
-    reading.require_equal(str(size.value), float(data), "MiB in all")
+    reading.require_equal(str(said.printed(f"{entry}.xsizeMiB").value), float(data), "MiB in all")
     rate = said[f"{result}.bwMiB"]
     for key in ("bwMeanMIB", "bwMinMIB", "bwMaxMIB"):
         if said[f"{entry}.{key}"] != rate:
             raise reading.Refused("contradictory", f"{name}: the result and {key} differ")
     moved = said.printed(f"{result}.bwMiB") * said.printed(f"{result}.totalTime")
-    reading.require_agreement(
-        moved, reading.Printed(data), f"{name}: rate times time, and MiB moved"
-    )
+    both = f"{name}: rate times time, and MiB moved"
+    reading.require_agreement(moved, reading.Printed(data), both)
     return said.positive(f"{result}.bwMiB")
 
 

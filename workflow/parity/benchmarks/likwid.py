@@ -47,26 +47,18 @@ def _bytes_asked_for(command: Sequence[str]) -> int:
 class LikwidBench(Benchmark):
     """Memory bandwidth from Debian's packages; STREAM 5.10 itself is in none of them."""
 
-    packages = ("likwid",)
-    binaries = ("/usr/bin/likwid-bench",)
-
     def kernel(self, parameters: Mapping[str, Any]) -> str:
-        """The kernel of a case."""
         return str(parameters["kernel"])
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """likwid-bench with one kernel and a fixed number of iterations: the work is fixed."""
+        # With a fixed number of iterations the work is fixed.
         threads, kilobytes = parameters["threads"], working_set(parameters, node)
-        argv = (
-            *("/usr/bin/likwid-bench", "-t", self.kernel(parameters)),
-            *("-w", f"N:{kilobytes}kB:{threads}"),
-            *("-i", str(parameters["iterations"])),
-        )
+        words = ("-t", self.kernel(parameters), "-w", f"N:{kilobytes}kB:{threads}")
+        argv = (*self.binaries, *words, "-i", str(parameters["iterations"]))
         cpus = node.first_cpus(threads, "likwid and memory: threads")
         return Program(argv, cpus, memory_bytes=1000 * kilobytes)
 
     def size(self, command: Sequence[str]) -> str:
-        """The working set of all threads."""
         try:
             return f"working set of {_bytes_asked_for(command) / 1e6:g} MB"
         except Refused:
@@ -76,17 +68,14 @@ class LikwidBench(Benchmark):
         """Bandwidth in GB/s and time in s; `Refused` if they are not of what was asked for."""
         said, asked = self.printed.read(outputs.stdout), outputs.parameters
         size, iterations = _bytes_asked_for(outputs.command), asked["iterations"]
-        said.require(
-            {"Test": self.kernel(asked), "threads": asked["threads"]}
-            | {"Iterations per thread": iterations, "Size (Byte)": size}
-        )
+        work = {"Iterations per thread": iterations, "Size (Byte)": size}
+        said.require({"Test": self.kernel(asked), "threads": asked["threads"], **work})
         # Each iteration goes once through the working set of all threads.
         moved = said.printed("bandwidth") * said.printed("time")
         require_agreement(moved, Printed(size * iterations / 1e6), "rate times time, and MB moved")
         return {"bandwidth": said.positive("bandwidth") / 1000, "time": said.positive("time")}
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Bandwidth and time; valid if all was done as asked for and no line is missing."""
         return self.measured(self.values(outputs))
 
 

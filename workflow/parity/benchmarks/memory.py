@@ -15,10 +15,7 @@ from parity.benchmarks.likwid import LikwidBench
 from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused
 
-MIB = 2**20
-FULL_SIZE = 0.95
-FEWEST_SAMPLES = 3
-
+MIB, FULL_SIZE, FEWEST_SAMPLES = 2**20, 0.95, 3
 Sample = Mapping[str, Any]
 
 
@@ -30,17 +27,12 @@ def plateau(samples: Sequence[Sample]) -> tuple[list[Sample], list[Sample]]:
     leaves out samples below 40 GiB, which fits its program and nodes. Raises Refused: a sample does
     not tell what it should, or is there twice.
     """
-    taken = [
-        (number(row, "seconds", -math.inf), row.get("process"), row.get("pid")) for row in samples
-    ]
+    taken = [(number(it, "seconds", -math.inf), it.get("process"), it.get("pid")) for it in samples]
     if len(taken) != len(set(map(repr, taken))):
         raise Refused("several-runs", "the same moment is sampled more than once")
-    programs = [
-        (number(row, "private_dirty"), row)
-        for row in samples
-        # A process that ends just then is seen, but not its memory.
-        if row.get("process") and row.get("private_dirty") is not None
-    ]
+    # A process that ends just then is seen, but not its memory.
+    seen = (it for it in samples if it.get("process") and it.get("private_dirty") is not None)
+    programs = [(number(row, "private_dirty"), row) for row in seen]
     full = FULL_SIZE * max((dirty for dirty, _ in programs), default=0)
     at_full_size = [row for dirty, row in programs if dirty >= full > 0]
     moments = {row["seconds"] for row in at_full_size}
@@ -75,31 +67,26 @@ class Memory(LikwidBench):
     factors, metrics = {}, ()
 
     def kernel(self, parameters: Mapping[str, Any]) -> str:
-        """STREAM's triad."""
         return "stream"
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """likwid-bench, sampled."""
-        seconds = parameters["sample_seconds"]
-        program = super().program(parameters, node)
+        program, seconds = super().program(parameters, node), parameters["sample_seconds"]
         return replace(program, sample_seconds=seconds, sample_processes=("likwid-bench",))
 
     def timed_seconds(self, outputs: Outputs) -> float:
-        """The program's own time for its passes, of a run with too few samples, too."""
+        # Of a run with too few samples, too.
         try:
             return self.values(outputs)["time"]
         except Refused:
             return 0.0
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Medians in MiB; valid if the program did its work and enough samples count."""
         self.values(outputs)
-        samples = outputs.samples
-        node = [row for row in samples if not row.get("process")]
+        node = [row for row in outputs.samples if not row.get("process")]
         before = [row for row in node if number(row, "seconds", -math.inf) < 0]
         if not before:
             raise Refused("no-background", "no sample of the node from before the program's start")
-        node, programs = plateau(samples)
+        node, programs = plateau(outputs.samples)
         if min(len(node), len(programs)) < FEWEST_SAMPLES:
             detail = f"{len(node)} samples with the program at full size, needed {FEWEST_SAMPLES}"
             raise Refused("too-few-samples", detail)

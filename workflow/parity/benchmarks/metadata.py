@@ -8,7 +8,6 @@ from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Printed, positive, require_agreement
 
 SOURCE = "metadata.c"
-_PHASES = ("create", "stat", "unlink")
 
 
 class Metadata(Benchmark):
@@ -23,11 +22,10 @@ class Metadata(Benchmark):
         return Program((*self.binaries, folder, files), node.cpus[:1])
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Rate of each phase; valid if each took all files, and none was left."""
         said, files = self.printed.read(outputs.stdout), outputs.parameters["files"]
         said.require({"files left": 0})
         values = {"time": 0.0}
-        for phase in _PHASES:
+        for phase in ("create", "stat", "unlink"):
             said.require({f"files of {phase}": files})
             seconds = positive(said[f"nanoseconds of {phase}"], f"time of {phase}") / 1e9
             done = said.printed(f"rate of {phase}") * Printed(seconds)

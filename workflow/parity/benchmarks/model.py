@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import parity.benchmarks
@@ -16,26 +17,22 @@ from parity.benchmarks.reading import Layout, Refused, death_in, require_short_l
 from parity.core.commands import Availability
 from parity.core.errors import UserError
 from parity.core.package import extensions_with
-from parity.core.spack_paths import TOOLCHAIN
+from parity.core.spack_paths import DISTRIBUTION, TOOLCHAIN, toolchain_of, view_of
 
 
 class Counted(NamedTuple):
     """What one extension counts; a module of its `benchmarks` exports one as `COUNTED`.
 
-    Attributes:
-        metrics_of: the metrics of a run by its evidence and its parameters.
-        parameters: JSON schema of what cases on allocations may ask for, without a default.
-        in_words: a level of those parameters, such as `era_2015`, as people write it.
-        mark: a text in the evidence of runs that moved anything; empty where none is counted.
-        moved: what such a run moved, per GiB of its files: `<way> <part>` in bytes, and `DISK`
-            (`parity.benchmarks.moved`).
+    Both functions take the evidence and the parameters of a run. `metrics_of` gives its metrics;
+    `moved` what it moved, per GiB of its files: `<way> <part>` in bytes, and `DISK` (`moved.py`).
     """
 
     metrics_of: Callable[[Mapping[str, str], Mapping[str, Any]], tuple[Metric, ...]]
-    parameters: Mapping[str, Mapping[str, Any]] = {}
+    # JSON schema of what cases on allocations may ask for; no default.
+    parameters: Parameters = MappingProxyType({})
     placed: tuple[Quantity, ...] = ()  # what may be counted of any benchmark on allocations
-    in_words: Callable[[str], str] = str
-    mark: str = ""
+    in_words: Callable[[str], str] = str  # a level of those parameters as people write it
+    mark: str = ""  # a text in the evidence of runs that moved anything; empty where none does
     moved: Callable[[Mapping[str, str], Mapping[str, Any]], Mapping[str, float]] | None = None
 
 
@@ -55,11 +52,9 @@ def placed_metrics() -> tuple[Quantity, ...]:
     return tuple(quantity for one in counted() for quantity in one.placed)
 
 
-def metrics_counted(
-    evidence: Mapping[str, str], parameters: Mapping[str, Any]
-) -> tuple[Metric, ...]:
+def metrics_counted(evidence: Mapping[str, str], asked: Mapping[str, Any]) -> tuple[Metric, ...]:
     """All that was counted of a run, by its evidence and its parameters."""
-    return tuple(m for one in counted() for m in one.metrics_of(evidence, parameters))
+    return tuple(m for one in counted() for m in one.metrics_of(evidence, asked))
 
 
 # The parameter that says where what a site built for a case is: by name `prefix` and `digest`.
@@ -68,17 +63,12 @@ SOFTWARE = "software"
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """What a benchmark may size itself by.
+    """What a benchmark may size itself by."""
 
-    Attributes:
-        cpus: the logical CPUs that the runner may use, in order; the same on each node.
-        hosts: names of the allocation's nodes, in the order that ranks fill them.
-    """
-
-    cpus: tuple[int, ...]
+    cpus: tuple[int, ...]  # logical CPUs that the runner may use, in order; the same on each node
     last_level_cache: int  # size of the last-level cache in bytes
     memory: int  # MemTotal in bytes
-    hosts: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()  # names of its allocation's nodes, in the order of the ranks
     launcher: bool = True  # whether the site has an MPI launcher, which starts each rank by itself
 
     def first_cpus(self, count: int, where: str) -> tuple[int, ...]:
@@ -121,39 +111,26 @@ NOTHING = Beside()
 class Program:
     """The timed program, the same in every arm.
 
-    Attributes:
-        cpus: the logical CPUs that it is bound to; rank r is bound to the one of its node at r
-            modulo their number, so that nodes that share a machine do not crowd on its first.
-        environment: variables it needs beyond the runner's fixed ones.
-        files: text files to write into the working directory before the start.
-        collect: files of the working directory to keep afterwards, verbatim; or patterns with `*`.
-        then: command lines that are started and timed one after the other when `argv` has ended;
-            only of a program that is started once, without ranks.
-        check: a command line that is started last, in the same place, and not measured: by how it
-            ends it says whether what the others did was right.
-        ranks: how many processes the site's MPI launcher starts, each in a container of its own
-            with its number in PARITY_RANK; 0 for a program that the runner itself starts once.
-        nodes: over how many nodes they are spread, equally and in blocks. Files are
-            written and collected on the first, where rank 0 runs.
-        containers: over how many containers the ranks of each node are spread in blocks, as if
-            each were a node (extensions/networks); 0 for a container of its own for each.
-        as_given: whether its words are started alone, in the folder and with the variables of who
-            measures: bound by nobody, and without the witness of where they run.
+    Rank r is bound to the one of its node's `cpus` at r modulo their number, so that nodes that
+    share a machine do not crowd on its first. Each rank has a container of its own, unless those of
+    a node are spread in blocks over `containers`, as if each were a node (extensions/networks).
+    `as_given`: whether its words are started alone, in the folder and with the variables of who
+    measures: bound by nobody, and without the witness of where they run.
     """
 
     argv: tuple[str, ...]  # absolute path and arguments
-    cpus: tuple[int, ...]
-    environment: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
-    collect: tuple[str, ...] = ()
+    cpus: tuple[int, ...]  # logical CPUs that it is bound to
+    environment: Mapping[str, str] = field(default_factory=dict)  # beyond the runner's fixed ones
+    files: Mapping[str, str] = field(default_factory=dict)  # texts to write first where it works
+    collect: tuple[str, ...] = ()  # files to keep afterwards, verbatim; or patterns with `*`
     repetitions: int = 1  # how often it is started and timed in one run (start-up only)
-    then: tuple[tuple[str, ...], ...] = ()
-    check: tuple[str, ...] = ()
+    then: tuple[tuple[str, ...], ...] = ()  # started and timed in turn after `argv`; never ranks
+    check: tuple[str, ...] = ()  # started last, not measured: its end says whether all was right
     drop_caches: bool = False  # empty the page cache before each start (needs root)
     sample_seconds: float = 0.0  # sample memory at this interval while it runs; 0 for never
     sample_processes: tuple[str, ...] = ()  # process names whose memory is sampled
-    ranks: int = 0
-    nodes: int = 1
+    ranks: int = 0  # that the site's launcher starts, each told its PARITY_RANK; 0: once, by itself
+    nodes: int = 1  # with equal blocks of the ranks; files are those of the first, with rank 0
     containers: int = 0
     is_bound: bool = True  # whether each rank is bound to one CPU, or may run on all of `cpus`
     as_given: bool = False
@@ -166,26 +143,20 @@ class Program:
 class Outputs:
     """What a run left, as the parsers see it: text and clocks, no paths.
 
-    Attributes:
-        files: the collected files by name; one that is no text as `core.files.as_text` has it.
-        cpu_seconds: CPU time of all starts, with the processes that they waited for; 0 where it
-            is not known.
-        samples: memory samples (the table in records/tables.yaml), bytes and seconds.
-        parameters: the case's parameters and factor levels from the plan.
-        last_level_cache, memory: of the first node, in bytes; 0 where it is not known.
-        limit: what its control group has to say of its CPU limit, where its arm has one.
+    `files` are those that were collected; one that is no text as `core.files.as_text` has it.
+    `limit` is what its control group has to say of its CPU limit, where its arm has one.
     """
 
     stdout: str = ""
     stderr: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     wall_seconds: tuple[float, ...] = ()  # outer monotonic clock of each start, in order of time
-    cpu_seconds: float = 0.0
-    samples: tuple[Mapping[str, Any], ...] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    cpu_seconds: float = 0.0  # of all starts and what they waited for; 0 where it is not known
+    samples: tuple[Mapping[str, Any], ...] = ()  # of memory, in bytes and s (records/tables.yaml)
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the plan, factor levels, too
     command: tuple[str, ...] = ()  # the exact command line of the (last) start, from the record
-    last_level_cache: int = 0
-    memory: int = 0
+    last_level_cache: int = 0  # of the first node, in bytes; 0 where it is not known
+    memory: int = 0  # of the first node, in bytes; 0 where it is not known
     limit: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -206,62 +177,46 @@ class Benchmark(ABC):
     and parameters of that file come after those that a class inherits.
 
     Attributes:
-        packages: Debian packages that provide it, natively and in the image.
-        sources: C sources or scripts beside its module, each of a program (`programs.py`).
-        spack_packages: what Spack builds for it, if it does.
         measures_all_binaries: whether all of them together are what a run measures, as an
             interpreter and its script are; else the one that its command line names.
-        software: what no package brings and a site builds for it, by the names under which its
-            system's file has their prefixes.
-        needs: files and folders of the host that are shown to all arms, with their digests.
-        factors: the factors it knows and their allowed levels, e.g. {"kernel": ("copy",)}.
         parameters: JSON schema of each parameter, with a `description` and a `default`; with
             `chooses_size` where all that it does is seen in the `size` of a run.
         allocations: whether it runs on allocations of nodes and ranks that the study lists (empty,
             `optional`, `required`); its parameters then hold `nodes` and `ranks` (in all).
         work: the parameter that its work is proportional to, in whole units; empty if there
             is none. Its numbers of which more is better are rates of that work.
-        sized_by: the integer parameter that the length of its timed section is proportional to.
         target_seconds: the shortest timed section that means something, where it is `sized_by`
             a parameter; a pilot finds the amount for it (`measure/pilot.py`).
-        timed: its metric in seconds that tells the timed section; empty if none does.
-        starts_ranks_inside: whether its ranks are started inside of the arm where the site has no
-            launcher, on one node.
-        metrics: all that its parser gives, in the order in which it gives them.
-        printed: what its program prints, as far as a table can tell it.
-        differences: those of `primary` that are compared by their difference in their own unit
-            and not by ratio.
-        message_sizes: size in bytes by metric, of those that are the seconds of a message one way.
-        figures: what its figures show; without any, one shows each case and primary metric.
-        spelt: factor levels that people write otherwise than studies do, e.g. {"tcp": "TCP"}.
     """
 
     name: str  # its name in studies, `[a-z0-9-]+`
     title: str  # how figures and tables call it
-    packages: ClassVar[tuple[str, ...]] = ()
-    sources: ClassVar[tuple[str, ...]] = ()
-    spack_packages: ClassVar[tuple[programs.SpackPackage, ...]] = ()
+    packages: ClassVar[tuple[str, ...]] = ()  # of Debian: they provide it, natively and in images
+    sources: ClassVar[tuple[str, ...]] = ()  # C or scripts beside it, each of a program
+    spack_packages: tuple[programs.SpackPackage, ...] = ()  # what Spack builds for it
     toolchain: str = TOOLCHAIN  # the toolchain whose programs it runs, where Spack builds them
     binaries: tuple[str, ...] = ()  # absolute paths of the executables whose identity is audited
+    # What Spack builds, and where, of one that the distribution has as well.
+    by_spack: tuple[tuple[programs.SpackPackage, ...], tuple[str, ...]] | None = None
     measures_all_binaries: ClassVar[bool] = False
-    software: ClassVar[tuple[str, ...]] = ()
+    software: ClassVar[tuple[str, ...]] = ()  # that a site builds, by its system's file's names
     prefixes: Mapping[str, str] = {}  # of its software, once it is known where that is
-    needs: Mapping[str, str] = {}
-    factors: ClassVar[Mapping[str, Sequence[str]]] = {}
+    needs: Mapping[str, str] = {}  # digests of the host's files and folders that all arms see
+    factors: ClassVar[Mapping[str, Sequence[str]]] = {}  # levels, e.g. {"kernel": ("copy",)}
     parameters: ClassVar[Parameters] = {}
     allocations: ClassVar[str] = ""
     work: ClassVar[str] = ""
-    sized_by: ClassVar[str] = ""
+    sized_by: ClassVar[str] = ""  # integer parameter that its timed section is proportional to
     target_seconds: ClassVar[float] = 0.0
-    timed: ClassVar[str] = ""
-    starts_ranks_inside: ClassVar[bool] = False
-    metrics: ClassVar[tuple[Quantity, ...]] = ()
-    printed: ClassVar[Layout] = Layout()
+    timed: ClassVar[str] = ""  # its metric in s that tells the timed section; empty if none does
+    starts_ranks_inside: ClassVar[bool] = False  # in the arm, on one node, where no launcher is
+    metrics: ClassVar[tuple[Quantity, ...]] = ()  # all that its parser gives, in that order
+    printed: ClassVar[Layout] = Layout()  # what its program prints, as far as a table can tell it
     primary: ClassVar[tuple[str, ...]] = ()  # those that are compared between arms
-    differences: ClassVar[tuple[str, ...]] = ()
-    message_sizes: ClassVar[Mapping[str, int]] = {}
-    figures: ClassVar[tuple[FigureSpec, ...]] = ()
-    spelt: ClassVar[Mapping[str, str]] = {}
+    differences: ClassVar[tuple[str, ...]] = ()  # those compared in their unit, and not by ratio
+    message_sizes: ClassVar[Mapping[str, int]] = {}  # bytes, of metrics in s of a message one way
+    figures: ClassVar[tuple[FigureSpec, ...]] = ()  # if none, one of each case and primary metric
+    spelt: ClassVar[Mapping[str, str]] = {}  # levels as people write them, e.g. {"tcp": "TCP"}
     note: ClassVar[str] = ""  # a caveat that the paper prints beside its parameters; empty for none
 
     def __init_subclass__(cls) -> None:
@@ -278,7 +233,19 @@ class Benchmark(ABC):
 
     def provided_by(self, provider: str) -> "Benchmark":
         """The same benchmark of a provider: `system`, `spack` or `spack-<toolchain>`."""
-        return programs.in_toolchain(self, provider)
+        if self.by_spack and provider != DISTRIBUTION:
+            other = copy.copy(self)
+            other.spack_packages, other.binaries = self.by_spack
+            other.by_spack = None
+            return other.provided_by(provider)
+        toolchain = toolchain_of(provider) or TOOLCHAIN
+        if not self.spack_packages or toolchain == self.toolchain:
+            return self
+        view, other_view = f"{view_of(self.toolchain)}/", f"{view_of(toolchain)}/"
+        other = copy.copy(self)
+        other.toolchain = toolchain
+        other.binaries = tuple(path.replace(view, other_view) for path in self.binaries)
+        return other
 
     def located(self, software: Mapping[str, Mapping[str, str]]) -> "Benchmark":
         """The same with a site's software, as `SOFTWARE` of a case's parameters has it."""
@@ -296,10 +263,7 @@ class Benchmark(ABC):
         return programs.installed(others, self.packages, compiled)
 
     def size(self, command: Sequence[str]) -> str:
-        """How large a work it chose by the node, as a command line tells it; empty if it did not.
-
-        Runs of other sizes are other problems.
-        """
+        """How large a problem it chose by the node, as a command line tells it; empty if none."""
         return ""
 
     def timed_seconds(self, outputs: Outputs) -> float:
@@ -317,11 +281,7 @@ class Benchmark(ABC):
         return type(self).events is not Benchmark.events
 
     def events(self, outputs: Outputs) -> Any:
-        """What a valid run wrote down one by one, if its benchmark does.
-
-        Returns:
-            A structured array in order of time, with the fields `start` and `length` in ns.
-        """
+        """A structured array of what a valid run wrote down, by time: `start`, `length` in ns."""
         return None
 
     @abstractmethod
@@ -352,6 +312,5 @@ class Benchmark(ABC):
 
     def measured(self, values: Mapping[str, float], detail: str = "") -> Parsed:
         """A valid run, of whose metrics these values are known."""
-        known = (quantity for quantity in self.metrics if quantity.metric in values)
-        metrics = tuple(quantity.measured(values[quantity.metric]) for quantity in known)
-        return Parsed(True, detail=detail, metrics=metrics)
+        metrics = (it.measured(values[it.metric]) for it in self.metrics if it.metric in values)
+        return Parsed(True, detail=detail, metrics=tuple(metrics))

@@ -8,13 +8,7 @@ from parity.benchmarks import openmpi
 from parity.benchmarks.description import described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
-from parity.benchmarks.reading import (
-    Layout,
-    Printed,
-    Refused,
-    Said,
-    require_agreement,
-)
+from parity.benchmarks.reading import Layout, Printed, Refused, Said, require_agreement
 from parity.core.errors import UserError
 from parity.core.spack_paths import TOOLCHAIN
 
@@ -65,17 +59,14 @@ def kernel_values(outputs: Outputs) -> dict[str, float]:
 def operations(kernel: str, said: Said) -> Printed:
     """Millions of operations of one kernel, from its size and iterations.
 
-    Source: the sources of NPB 3.4, where each kernel's main program works out its Mop/s.
-    Some of them do so in single precision.
+    Source: each kernel's main program in NPB 3.4; some work out their Mop/s in single precision.
     """
     edges = list(map(int, said["Size"].split("x")))
     points, edge, times = math.prod(edges), sum(edges) / 3, int(said["Iterations"])
     if kernel == "LU":
-        count = 1984.77 * points - 10923.3 * edge**2 + 27770.9 * edge - 144010.0
-        count *= times
+        count = (1984.77 * points - 10923.3 * edge**2 + 27770.9 * edge - 144010.0) * times
     elif kernel == "CG":
-        row = int(said["nonzeroes per row"])
-        row *= row + 1
+        row = (of := int(said["nonzeroes per row"])) * (of + 1)
         count = 2.0 * times * points * (3 + row + 25 * (5 + row) + 3)
     elif kernel == "MG":
         count = 58.0 * times * points
@@ -88,34 +79,24 @@ def operations(kernel: str, said: Said) -> Printed:
 
 
 class Npb(Benchmark):
-    """The kernels of Ruiz et al. 2015, in the version that replaced theirs.
-
-    Each is compiled for one class; the number of ranks is chosen at the start.
-    """
+    """The kernels of Ruiz et al. 2015, in the version that replaced theirs, each of one class."""
 
     # Its Fortran calls one MPI function with several types, and writes hexadecimal constants as
-    # X'...': gcc 10 and later refuse both.
-    spack_packages = (
-        SpackPackage(
-            "npb",
-            # Any release of 3.4: each says no more of itself, and the lock says which it is.
-            "3.4",
-            f"implementation=mpi names={','.join(KERNELS)} classes={','.join(CLASSES)}"
-            ' fflags="-fallow-argument-mismatch -fallow-invalid-boz"',
-        ),
+    # X'...': gcc 10 and later refuse both. Each release of 3.4 says no more of itself than that,
+    # and the lock says which it is.
+    _variants = (
+        f"implementation=mpi names={','.join(KERNELS)} classes={','.join(CLASSES)}"
+        ' fflags="-fallow-argument-mismatch -fallow-invalid-boz"'
     )
+    spack_packages = (SpackPackage("npb", "3.4", _variants),)
     binaries = tuple(kernel_path(kernel, size) for kernel in KERNELS for size in CLASSES)
-    allocations = "required"
-    starts_ranks_inside = True
     # Not `sized_by` anything: its classes are other problems, with times far apart.
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The kernel of this case."""
         words = kernel_words(parameters, self.toolchain)
         return openmpi.program(words, parameters, node, self.name, {})
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Rate and time; valid if the kernel verified its result."""
         return self.measured(kernel_values(outputs))
 
 

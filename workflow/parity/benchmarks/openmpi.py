@@ -46,35 +46,23 @@ def part_of(cpus: Sequence[int], number: int, parts: int) -> tuple[int, ...]:
     return tuple(cpus[first:last])
 
 
-LAUNCHER = "/usr/bin/mpirun"
-SHARED_MEMORY = "vader"
-NETWORK = "tcp"
-
+LAUNCHER, SHARED_MEMORY, NETWORK, _HOSTS = "/usr/bin/mpirun", "vader", "tcp", "--host"
 # Lines grow with the square of the ranks: in a larger world nobody is named (openmpi.yaml, too).
 LARGEST_WORLD = 1024
-_INTERFACES = "OMPI_MCA_btl_tcp_if_exclude"
-_VARIABLES = msgspec.yaml.decode(
-    Path(__file__).with_suffix(".yaml").read_bytes(), type=dict[str, dict[str, str]]
-)
+_FILE = Path(__file__).with_suffix(".yaml")
+_VARIABLES = msgspec.yaml.decode(_FILE.read_bytes(), type=dict[str, dict[str, str]])
 INSIDE: Mapping[str, str] = _VARIABLES["inside"]
-_HOSTS = "--host"
-
 # [node:pid] mca: bml: Using tcp btl for send to [[job family,job],rank] on node name
 _REACHED = re.compile(
-    r"mca: bml: Using (\w+) btl for send to \[\[([0-9]+,[0-9]+)\],([0-9]{1,9})\] on node \S+$",
-    re.MULTILINE,
+    r"(?m)mca: bml: Using (\w+) btl for send to \[\[([0-9]+,[0-9]+)\],([0-9]{1,9})\] on node \S+$"
 )
 
 
 class World(NamedTuple):
-    """The ranks of one program, as they name each other.
-
-    `reached`: how many processes reach a rank over a transport, by (rank, transport); over `self`
-    that is the rank itself.
-    """
+    """The ranks of one program, as they name each other; over `self` a rank reaches itself."""
 
     jobs: frozenset[str]  # names of the MPI jobs; a single one if the ranks form one world
-    reached: Counter[tuple[int, str]]
+    reached: Counter[tuple[int, str]]  # by how many processes, by (rank, transport)
 
     @property
     def ranks(self) -> frozenset[int]:
@@ -128,7 +116,7 @@ def in_one_world(
     variables = {**environment(program.ranks), **program.environment}
     if program.containers:
         # Each container is told its own.
-        del variables[_INTERFACES]
+        del variables["OMPI_MCA_btl_tcp_if_exclude"]
         if program.ranks > len(set(program.cpus)):
             # No daemon knows of ranks on the same CPU in other containers: all arms are told.
             variables["OMPI_MCA_mpi_yield_when_idle"] = "1"
@@ -144,8 +132,7 @@ def over_containers(
         names: of the containers; they are no names of hosts.
         agent: program that starts `sh -c` with all its words but the first, which is a name, in
             the container of that name; empty to start all ranks on the host, of one name.
-        own_network: whether the containers have another network than the host's, whose
-            interfaces may come and go.
+        own_network: whether theirs is not the host's, whose interfaces may come and go.
     """
     hosts = ",".join(f"{name}:{ranks // len(names)}" for name in names)
     daemons = ("rsh", "--mca", "plm_rsh_agent", agent, "--mca", "plm_rsh_no_tree_spawn", "1")

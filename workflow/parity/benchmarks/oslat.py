@@ -14,42 +14,42 @@ from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Progr
 from parity.benchmarks.selfish import quantiles_of
 
 # The most that it has: turns of a millisecond and more are counted in the last one.
-BUCKETS = 1024
-RESULTS = "oslat.json"
-_BUCKETS = "--bucket-size"
+BUCKETS, MOST_TURNS = 1024, 100_000_000
+RESULTS, _BUCKETS, _THREAD = "oslat.json", "--bucket-size", "thread.0."
 _PRINTED = re.compile(r"^ *(\d+) \(us\):\t (\d+)(?: \(including overflows\))?$", re.MULTILINE)
-_THREAD = "thread.0."
 _WHOLE = re.compile(r"[0-9]{1,15}")
-MOST_TURNS = 100_000_000
 
 
 class Oslat(Benchmark):
     """Turns of a pinned loop that took more than a microsecond."""
 
-    packages = ("rt-tests",)
-    binaries = ("/usr/bin/oslat",)
-
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """One thread on the last CPU, where its main thread sleeps meanwhile."""
+        # Its main thread sleeps meanwhile.
         cpu = str(node.cpus[-1])
-        where = ("--cpu-list", cpu, "--cpu-main-thread", cpu)
-        how = ("--duration", str(parameters["seconds"]), _BUCKETS, str(BUCKETS))
-        what = ("--quiet", "--zero-omit", f"--json={RESULTS}")
-        argv = (*self.binaries, *where, *how, *what)
+        argv = (
+            *self.binaries, "--cpu-list", cpu, "--cpu-main-thread", cpu, "--duration",
+            str(parameters["seconds"]), _BUCKETS, str(BUCKETS), "--quiet", "--zero-omit",
+            f"--json={RESULTS}",
+        )  # fmt: skip
         return Program(argv, node.cpus[-1:], collect=(RESULTS,))
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Share, rate and quantiles; valid if both of its outputs tell the same of a whole run."""
         results = outputs.files.get(RESULTS, "")
         reading.require_complete(results, '"file_version": 1', r"\n\}")
         said = reading.said_in_json(results)
         # The colon is oslat's.
-        words = said["cmdline:"].split()
-        buckets = [after for word, after in pairwise(words) if word == _BUCKETS]
+        words = pairwise(said["cmdline:"].split())
+        buckets = [after for word, after in words if word == _BUCKETS]
         if len(buckets) != 1:
             raise reading.Refused("truncated", "the results do not tell their buckets")
         reading.require_equal(buckets[0], BUCKETS, "buckets")
-        turns = _turns(said)
+        turns, counts = dict[int, int](), f"{_THREAD}histogram."
+        for path in (it for it in said if it.startswith(counts)):
+            length, times = path.removeprefix(counts), said[path]
+            if not (_WHOLE.fullmatch(length) and _WHOLE.fullmatch(times)):
+                problem = f"the file counts {times[:40]!r} of {length[:40]!r} µs"
+                raise reading.Refused("unparsable", problem)
+            turns[int(length)] = int(times)
         shown = self.printed.read(outputs.stdout)
         counted = reading.stated_once(_PRINTED.findall(outputs.stdout))
         if {int(length): int(times) for length, times in counted.items() if int(times)} != turns:
@@ -64,25 +64,10 @@ class Oslat(Benchmark):
         return self.measured(_values(said, turns, seconds))
 
 
-def _turns(said: reading.Said) -> dict[int, int]:
-    """How many turns its file counts, by their length in µs."""
-    counted = {}
-    for path, times in said.items():
-        if path.startswith(f"{_THREAD}histogram."):
-            length = path.removeprefix(f"{_THREAD}histogram.")
-            if not (_WHOLE.fullmatch(length) and _WHOLE.fullmatch(times)):
-                raise reading.Refused(
-                    "unparsable", f"the file counts {times[:40]!r} of {length[:40]!r} µs"
-                )
-            counted[int(length)] = int(times)
-    return counted
-
-
 def _values(said: reading.Said, turns: Mapping[int, int], seconds: float) -> dict[str, float]:
     """Of the turns by their length in µs, rounded up: the first bucket's are the loop's own.
 
-    Its average counts each turn with its bucket, and those that are too long with their length:
-    so much more is known of them.
+    Its average counts turns by bucket, and too long ones by length: so much more is known of them.
     """
     import numpy as np  # whoever measures needs none, and it takes long to load
 

@@ -15,14 +15,7 @@ import msgspec
 
 from parity.benchmarks import openmpi
 from parity.benchmarks.description import Metric, Quantity
-from parity.benchmarks.model import (
-    SOFTWARE,
-    Benchmark,
-    NodeFacts,
-    Outputs,
-    Parsed,
-    Program,
-)
+from parity.benchmarks.model import SOFTWARE, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import package_version
 from parity.benchmarks.reading import Refused, finite, positive, with_a_point
 from parity.core import private
@@ -33,11 +26,6 @@ from parity.core.errors import UserError
 LONGEST_PATTERN, LONGEST_LINE, MOST_CHARACTERS = 500, 400, 1 << 20
 COMMAND = "command"
 WALL = Quantity("time", "wall-clock time, the container's start included", "s", "lower", "external")
-_WALL_CLOCK = (
-    "No pattern tells a time of {title}, so the wall clock is its metric: starting and ending the"
-    " container is a part of it."
-)
-VALUE = "value"  # what a pattern of the command line reads
 # A name in braces; doubled braces stand for themselves.
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_-]*)\}")
 # What can be filled in beside factors and parameters.
@@ -56,7 +44,7 @@ def check_pattern(pattern: str, groups: int, where: str) -> None:
 
 def read_by(pattern: str, better: str) -> dict[str, str]:
     """The metric of a study that a pattern of the command line reads."""
-    return {"name": VALUE, "pattern": pattern, "unit": "1", "better": better}
+    return {"name": "value", "pattern": pattern, "unit": "1", "better": better}
 
 
 @cache
@@ -92,49 +80,39 @@ def matches(pattern: Any, text: str) -> list[Any]:
 
 
 class OwnMetric(Document, frozen=True, omit_defaults=True):
-    """A number that a program prints: what stands in the one group of its pattern.
-
-    `may_lack` says that a run without it counts for its other numbers; only imports say so.
-    """
+    """A number that a program prints: what stands in the one group of its pattern."""
 
     name: str
     pattern: str
     unit: str
     better: str
     title: str = ""
-    may_lack: bool = False
+    may_lack: bool = False  # whether a run without it counts for the others; only imports say so
 
 
 class GivenLine(Document, frozen=True):
-    """All words of a command line, and how figures call the arm that they are run in."""
+    """All words that are run in place of a program, as they are, and how figures call that arm."""
 
     title: str
     words: tuple[str, ...]
 
 
 class Command(Document, frozen=True, omit_defaults=True):
-    """A program as a study describes it (`plan/study.schema.yaml` says what each key is).
-
-    Attributes:
-        needs: by path of the host, the digest of its content.
-        as_given: by arm, the line that is run in place of `program`, as it is.
-        program: no words are a program that does nothing.
-        shorter: the words of its shorter run (`parity.plan.plan.Shorter`).
-    """
+    """A program as a study describes it (`plan/study.schema.yaml` says what each key is)."""
 
     title: str
-    program: tuple[str, ...]
+    program: tuple[str, ...]  # no words are a program that does nothing
     binaries: tuple[str, ...]
     packages: tuple[str, ...] = ()
-    needs: dict[str, str] = msgspec.field(default_factory=dict)
+    needs: dict[str, str] = msgspec.field(default_factory=dict)  # digests by path of the host
     files: dict[str, str] = msgspec.field(default_factory=dict)
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     cpus: int = 0  # how many it is bound to, 0 for all of the node
-    as_given: dict[str, GivenLine] = msgspec.field(default_factory=dict)
+    as_given: dict[str, GivenLine] = msgspec.field(default_factory=dict)  # by arm
     metrics: tuple[OwnMetric, ...] = ()
     valid: str = ""
     work: str = ""
-    shorter: tuple[str, ...] = ()
+    shorter: tuple[str, ...] = ()  # the words of its shorter run (`parity.plan.plan.Shorter`)
     note: str = ""
 
 
@@ -172,23 +150,18 @@ class OwnProgram(Benchmark):
         return replace(program, files=command.files)
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Its metrics, each printed once, or the wall clock; valid if the check's line is there.
-
-        The lines are those of standard output, then of standard error.
-        """
+        """Its metrics, each printed once, or the wall clock; valid if the check's line is there."""
         if outputs.parameters.get("ranks", 1) > 1:
             openmpi.require_one_world(outputs)
         text = f"{outputs.stdout}\n{outputs.stderr}"
         if len(text) > MOST_CHARACTERS:
             raise Refused("unparsable", f"the output has {len(text)} characters, at most 2^20")
-        check = self.command.valid
-        if check and not matches(compiled(check, 0, self.name), text):
+        if (check := self.command.valid) and not matches(compiled(check, 0, self.name), text):
             raise Refused("check-failed", f"no line matches {check}")
         if self.command.metrics:
             numbers = (_number(self.name, metric, text) for metric in self.command.metrics)
             return Parsed(True, metrics=tuple(filter(None, numbers)))
-        seconds = outputs.wall_seconds
-        if len(seconds) != 1:
+        if len(seconds := outputs.wall_seconds) != 1:
             raise Refused("unparsable", f"timed {len(seconds)} starts instead of one")
         return Parsed(True, metrics=(WALL.measured(positive(str(seconds[0]), "time")),))
 
@@ -217,11 +190,9 @@ def filled_in(word: str, known: Mapping[str, Any]) -> str:
 
 
 def own_program(
-    name: str,
-    command: Mapping[str, Any],
-    factors: Mapping[str, Any] | None = None,
+    name: str, command: Mapping[str, Any], factors: Mapping[str, Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
-) -> Benchmark:
+) -> Benchmark:  # fmt: skip
     """The benchmark of a command; a case knows no factors and parameters of the study."""
     return _made(name, *map(canonical, (command, factors or {}, parameters or {})))
 
@@ -238,17 +209,19 @@ def _made(name: str, text: str, factors: str, parameters: str) -> Benchmark:
         Quantity(m.name, m.title or m.name.replace("_", " "), m.unit, m.better)
         for m in command.metrics
     ) or (WALL,)
-    wall_clock = "" if command.metrics else _WALL_CLOCK.format(title=command.title)
+    wall_clock = (
+        f"No pattern tells a time of {command.title}, so the wall clock is its metric: starting and"
+        " ending the container is a part of it."
+    )
     default = msgspec.json.decode(text)
     itself = {COMMAND: {"description": "The program.", "type": "object", "default": default}}
     attributes = {
         "command": command, "name": name, "title": command.title, "packages": command.packages,
-        "binaries": command.binaries, "needs": command.needs,
-        "factors": msgspec.json.decode(factors),
+        "binaries": command.binaries, "needs": command.needs, "work": command.work,
+        "factors": msgspec.json.decode(factors), "timed": "" if command.metrics else WALL.metric,
         "parameters": {**itself, **msgspec.json.decode(parameters)}, "metrics": metrics,
-        "primary": tuple(metric.metric for metric in metrics), "work": command.work,
-        "timed": "" if command.metrics else WALL.metric,
-        "note": f"{command.note} {wall_clock}".strip(),
+        "primary": tuple(metric.metric for metric in metrics),
+        "note": f"{command.note} {'' if command.metrics else wall_clock}".strip(),
     }  # fmt: skip
     made: Benchmark = type("OwnProgram", (OwnProgram,), attributes)()
     return made
@@ -256,8 +229,7 @@ def _made(name: str, text: str, factors: str, parameters: str) -> Benchmark:
 
 def in_arm(parameters: Mapping[str, Any], arm: str) -> dict[str, Any]:
     """The parameters of a case as an arm runs it: of the lines that are given, its own alone."""
-    lines = parameters.get(COMMAND, {}).get("as_given")
-    if not lines:
+    if not (lines := parameters.get(COMMAND, {}).get("as_given")):
         return dict(parameters)
     return {**parameters, COMMAND: {**parameters[COMMAND], "as_given": {arm: lines[arm]}}}
 

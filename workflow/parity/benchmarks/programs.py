@@ -4,26 +4,19 @@ One script compiles the sources beside a benchmark's module, natively and in the
 compiler makes the same bytes; a source may be a script that writes its program.
 """
 
-import copy
 import hashlib
 import os
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from parity.core.commands import Availability, answer_of, is_installed
-from parity.core.spack_paths import PREFIX, TOOLCHAIN, toolchain_of, view_of
-
-if TYPE_CHECKING:
-    from parity.benchmarks.model import Benchmark
+from parity.core.spack_paths import PREFIX, TOOLCHAIN, view_of
 
 COMPILED = PREFIX / "compiled"
 SCRIPT = Path(__file__).with_name("compile.sh")
-# What our sources include.
-HEADER = SCRIPT.with_name("trace.h")
-DPKG = Path("/var/lib/dpkg/info")
+DPKG = Path("/var/lib/dpkg/info")  # with the MD5 sums of all packages' files
 
 
 def compiled_path(source: str) -> str:
@@ -41,7 +34,8 @@ def compiler_packages(sources: Sequence[str]) -> tuple[str, ...]:
 
 def source_paths(sources: Sequence[str]) -> list[Path]:
     """The sources, if there are any, with what all of them include and the script."""
-    return [SCRIPT, HEADER, *(SCRIPT.with_name(name) for name in sources)] if sources else []
+    names = (SCRIPT.name, "trace.h", *sources)
+    return [SCRIPT.with_name(name) for name in names] if sources else []
 
 
 def installed(
@@ -49,8 +43,7 @@ def installed(
 ) -> Availability:
     """Whether all `binaries` can be run here, and those that are `compiled` from our sources.
 
-    The version is that of the first of `packages`. Where there is no dpkg it is empty, which is no
-    reason not to run.
+    The version is that of the first of `packages`; without dpkg it is empty, and they run as well.
     """
     ways = {"installed": (binaries, f"apt-get install {' '.join(packages)}")}
     ways["compiled"] = (compiled, "`snakemake --force compile` with a study of it")
@@ -64,8 +57,7 @@ def installed(
 def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str]]:
     """Programs that are not what their Debian package brought, with both MD5 sums by path.
 
-    `paths`: absolute; links are followed. What no package brought is passed over. `dpkg`: where
-    dpkg keeps the MD5 sums of all packages' files.
+    `paths` are absolute, and links are followed; what no package brought is passed over.
     """
     real_paths = {path: Path(path).resolve() for path in paths}
     packages = packages_of(real_paths.values())
@@ -106,15 +98,12 @@ def package_version(package: str) -> str:
 
 @dataclass(frozen=True)
 class SpackPackage:
-    """One build of a package of Spack's repository, or of envs/spack/repo.
-
-    `folder`: its folder in the view, of which each build has one; the package's name if empty.
-    """
+    """One build of a package of Spack's repository, or of envs/spack/repo."""
 
     name: str
     version: str  # the pinned version; `git.<commit>=<version>` where a release has no archive
     variants: str = ""  # variants and flags as in a spec, such as `+openmp`; empty for none
-    folder: str = ""
+    folder: str = ""  # the build's own in the view; the package's name if empty
 
     @property
     def spec(self) -> str:
@@ -123,25 +112,12 @@ class SpackPackage:
 
     @property
     def view_folder(self) -> str:
-        """The name of its folder in the view."""
         return self.folder or self.name
 
 
 def program_path(folder: str, name: str, toolchain: str = TOOLCHAIN) -> str:
     """The absolute path of a program of the build that has that folder in the view."""
     return f"{view_of(toolchain)}/{folder}/bin/{name}"
-
-
-def in_toolchain(benchmark: "Benchmark", provider: str) -> "Benchmark":
-    """A benchmark that Spack builds, with the programs of that provider's toolchain."""
-    toolchain = toolchain_of(provider) or TOOLCHAIN
-    if not benchmark.spack_packages or toolchain == benchmark.toolchain:
-        return benchmark
-    view, other_view = f"{view_of(benchmark.toolchain)}/", f"{view_of(toolchain)}/"
-    other = copy.copy(benchmark)
-    other.toolchain = toolchain
-    other.binaries = tuple(path.replace(view, other_view) for path in benchmark.binaries)
-    return other
 
 
 def built_by_spack(files: Sequence[str], packages: Sequence[SpackPackage]) -> Availability:

@@ -30,14 +30,8 @@ class Refused(Exception):
         self.reason, self.detail = reason, detail
 
 
-class _Death(msgspec.Struct, frozen=True):
-    words: tuple[str, ...]
-    line: str
-
-
-_DEATHS = msgspec.yaml.decode(
-    Path(__file__).with_name("deaths.yaml").read_bytes(), type=tuple[_Death, ...]
-)
+_FILE = Path(__file__).with_name("deaths.yaml")
+_DEATHS = msgspec.yaml.decode(_FILE.read_bytes(), type=dict[str, tuple[str, ...]])
 
 
 @cache
@@ -45,14 +39,14 @@ def _any_word() -> Any:
     """What looks for all of their words at once."""
     import re2  # whoever measures reads nothing
 
-    return re2.compile("|".join(re2.escape(word) for death in _DEATHS for word in death.words))
+    return re2.compile("|".join(re2.escape(word) for words in _DEATHS.values() for word in words))
 
 
 def death_in(text: str) -> str:
     """The first line by which a launcher or system says that a program died; empty for none."""
     if not _any_word().search(text):
         return ""
-    told = [death.line for death in _DEATHS if any(word in text for word in death.words)]
+    told = [line for line, words in _DEATHS.items() if any(word in text for word in words)]
     found = told and re.search(rf"^(?:{'|'.join(told)}).*", text, re.MULTILINE)
     return found[0].strip() if found else ""
 
@@ -123,8 +117,7 @@ def finite(text: str, what: str) -> float:
 
 def positive(text: str, what: str) -> float:
     """A finite number above zero."""
-    value = finite(text, what)
-    if not value:
+    if not (value := finite(text, what)):
         raise Refused("unparsable", f"{what} is {text[:40]!r}, not a number above zero")
     return value
 
@@ -138,11 +131,8 @@ def require_equal(seen: str, asked: object, what: str) -> None:
 def stated_once(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
     """What is stated once, by its key; what comes twice is left out, as if it were not there."""
     stated = list(pairs)
-    values = dict(stated)
-    if len(values) < len(stated):
-        times = Counter(key for key, _ in stated)
-        values = {key: value for key, value in stated if times[key] == 1}
-    return values
+    times = Counter(key for key, _ in stated)
+    return {key: value for key, value in stated if times[key] == 1}
 
 
 class Said(dict[str, str]):
@@ -155,15 +145,12 @@ class Said(dict[str, str]):
         raise Refused("unparsable", f"{key}: not stated once in the output")
 
     def finite(self, key: str) -> float:
-        """A finite number, not below zero."""
         return finite(self[key], key)
 
     def positive(self, key: str) -> float:
-        """A finite number above zero."""
         return positive(self[key], key)
 
     def printed(self, key: str) -> "Printed":
-        """A number with what its digits leave open."""
         return printed(self[key], key)
 
     def require(self, asked: Mapping[str, object]) -> None:
@@ -173,16 +160,11 @@ class Said(dict[str, str]):
 
 
 class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What every whole run of a program prints.
-
-    Attributes:
-        begin, end: as of `require_complete`.
-        lines: by names the patterns of lines, of one group each; ^ and $ are ends of lines.
-    """
+    """What every whole run of a program prints; `begin` and `end` as of `require_complete`."""
 
     begin: str = ""
     end: str = ""
-    lines: Mapping[str, str] = {}
+    lines: Mapping[str, str] = {}  # by names patterns of one group each; ^ and $ are ends of lines
 
     def read(self, text: str) -> Said:
         """What one whole run states; raises `Refused` as `require_complete` does."""
@@ -205,8 +187,7 @@ def _pattern(line: str) -> re.Pattern[str]:
 def said_in_json(text: str) -> Said:
     """All values of a JSON text by their paths, such as `tests.0.Options.tasks`.
 
-    Of a list its path states the length. Keys that come twice are left out; a text that is not
-    whole is refused (`truncated`).
+    Of a list its path states the length; keys that come twice are left out. Refused: `truncated`.
     """
     try:
         content = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=stated_once)
@@ -230,10 +211,7 @@ def _paths(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Printed:
-    """A number as it was printed: rounded, so the truth lies up to `error` beside it.
-
-    Sums and products carry the error on.
-    """
+    """A rounded number: the truth lies up to `error` beside it; sums and products carry it on."""
 
     value: float
     error: float = 0.0
@@ -256,10 +234,7 @@ def printed(text: str, what: str) -> Printed:
 
 
 def require_agreement(one: Printed, other: Printed, what: str) -> None:
-    """Refuse an output that tells the same in two ways (`what` names both, for people).
-
-    Raises Refused: they are further apart than their digits allow (`contradictory`).
-    """
+    """Refuse (`contradictory`) what is told in two ways, further apart than their digits allow."""
     require_at_most(one, other, what)
     require_at_most(other, one, what)
 

@@ -11,8 +11,7 @@ from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Progr
 from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, require_equal
 
-SOURCE = "selfish.c"
-TRACE = "selfish.trace"
+SOURCE, TRACE = "selfish.c", "selfish.trace"
 NOT_LOCKED = "its memory could be touched beforehand, but not locked"
 MILLISECOND_NS, FEWEST_PERIODIC, MOST_IRREGULAR = (500_000, 2_000_000), 10, 0.5
 _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "longest": 1.0}
@@ -31,9 +30,7 @@ class Selfish(Benchmark):
         return Program((self.binaries[0], *words, TRACE), node.cpus[-1:], collect=(TRACE,))
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Shares, rate and quantiles; valid if the trace is whole and that of this run."""
-        trace = _trace(outputs)
-        _require_asked(trace, outputs)
+        _require_asked(trace := _trace(outputs), outputs)
         lengths, seconds = trace.detours["length"] / 1e9, trace.duration_ns / 1e9
         values = {
             "noise_share": float(trace.detours["length"].sum()) / trace.duration_ns,
@@ -43,7 +40,6 @@ class Selfish(Benchmark):
         return self.measured(values, "" if trace.is_locked else NOT_LOCKED)
 
     def events(self, outputs: Outputs) -> Any:
-        """The detours."""
         return _trace(outputs).detours
 
 
@@ -79,9 +75,8 @@ def _require_asked(trace: Any, outputs: Outputs) -> None:
         seconds = f"{trace.duration_ns / 1e9:.3f}"
         raise Refused("wrong-size", f"asked for {asked['seconds']} s, it looked for {seconds}")
     for name, wanted in outputs.limit.items():
-        seen = getattr(trace, name)
         # Of shares and weight there is one.
-        if seen != wanted and (seen or name not in ("shares", "weight")):
+        if (seen := getattr(trace, name)) != wanted and (seen or name not in ("shares", "weight")):
             said = f"{name} is to be {wanted}, and is {seen} inside"
             raise Refused("limit-not-in-force", said)
 
@@ -98,11 +93,8 @@ def _of_limit(trace: Any) -> dict[str, float]:
         if 0 < trace.cpu_ns < trace.duration_ns * trace.quota_us / trace.period_us:
             raise Refused("limit-not-reached", f"others left it less than {said}")
         raise Refused("limit-not-in-force", f"limited to {said}, and never stopped")
-    return {
-        "cpu_quota": trace.quota_us / trace.period_us,
-        "cpu_period": trace.period_us / 1e6,
-        "throttled": trace.throttled / max(1, trace.periods),
-    }
+    values = {"cpu_quota": trace.quota_us / trace.period_us, "cpu_period": trace.period_us / 1e6}
+    return values | {"throttled": trace.throttled / max(1, trace.periods)}
 
 
 def _of_sharing(trace: Any) -> dict[str, float]:
@@ -115,17 +107,14 @@ def _of_sharing(trace: Any) -> dict[str, float]:
     import numpy as np  # late, as above
 
     made = trace.throttled / max(1, len(trace.detours), trace.throttled)
-    low, high = MILLISECOND_NS
-    lengths = trace.detours["length"]
+    (low, high), lengths = MILLISECOND_NS, trace.detours["length"]
     gaps = np.diff(trace.detours["start"][(lengths >= low) & (lengths <= high)].astype(float))
     regular = len(gaps) >= FEWEST_PERIODIC and gaps.std() < MOST_IRREGULAR * gaps.mean()
     share = {"cpu_share": trace.cpu_ns / trace.duration_ns} if trace.cpu_ns else {}
     periodic = 1e9 * (len(gaps) + 1) / trace.duration_ns if regular else 0.0
-    return share | {
-        "quota_in_force": float(trace.throttled > 0),
-        "quota_above_one_percent": max(0.0, made - 0.01),
-        "periodic_millisecond_events": periodic,
-    }
+    quota = {"quota_in_force": float(trace.throttled > 0)}
+    quota["quota_above_one_percent"] = max(0.0, made - 0.01)
+    return share | quota | {"periodic_millisecond_events": periodic}
 
 
 BENCHMARK = Selfish()

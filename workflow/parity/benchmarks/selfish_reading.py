@@ -15,8 +15,7 @@ from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused
 from parity.benchmarks.selfish import Selfish
 
-READING = "reading.c"
-TALLY = "reading.txt"
+READING, TALLY = "reading.c", "reading.txt"
 FOLDERS = {"nothing": "", "reading": "/usr"}
 _MODE = {"mode": "detours"}
 _LINE = re.compile(r"(\d+) files, (\d+) bytes, CPU (\d+\.\d{6}) s, program's CPU (\d+\.\d{6}) s\n")
@@ -29,23 +28,17 @@ class SelfishReading(Selfish):
     binaries = (*Selfish.binaries, compiled_path(READING))
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """Selfish on the last CPU, and what reads on all others."""
         node.first_cpus(2, f"{self.name}: the CPUs of selfish and of the reader")
         program = super().program({**parameters, **_MODE}, node)
         others = ",".join(map(str, node.cpus[:-1]))
         words = (self.binaries[-1], others, FOLDERS[parameters["beside"]], TALLY)
-        collect = (*program.collect, TALLY)
-        return replace(program, argv=(*words, *program.argv), collect=collect)
+        return replace(program, argv=(*words, *program.argv), collect=(*program.collect, TALLY))
 
     def read(self, outputs: Outputs) -> Parsed:
-        """What selfish saw, how much was read, and the CPU time of all others of the run.
-
-        Those are the runtime's own processes and what serves the files, as far as the run waits
-        for them, so no daemon that goes on.
-        """
+        # All others of the run are the runtime's own processes and what serves the files, as far as
+        # the run waits for them, so no daemon that goes on.
         seen = super().read(replace(outputs, parameters={**outputs.parameters, **_MODE}))
-        line = _LINE.fullmatch(outputs.files.get(TALLY, ""))
-        if not line:
+        if not (line := _LINE.fullmatch(outputs.files.get(TALLY, ""))):
             raise Refused("unparsable", "the reader left no line of what it read")
         _, read, own, program = map(float, line.groups())
         if bool(read) != bool(FOLDERS[outputs.parameters["beside"]]):

@@ -13,22 +13,17 @@ from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, require_equal
 from parity.benchmarks.selfish import NOT_LOCKED
 
-SOURCE = "steps.c"
-FILE = "steps.bin"
+SOURCE, FILE = "steps.c", "steps.bin"
 # The processor may run faster than when rank 0 looked for the time of the work, but not so much.
 _FASTER = 2.0
-
 _LENGTHS = {"shortest": 0.0, "p50": 0.5, "p99": 0.99, "longest": 1.0}
 
 
 class Steps(Benchmark):
     """The same work on every rank, then a barrier, again and again."""
 
-    packages = ("openmpi-bin",)
     sources = (SOURCE,)
     binaries = (compiled_path(SOURCE), openmpi.LAUNCHER)
-    allocations = "optional"
-    starts_ranks_inside = True
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The ranks of an allocation; without one a single rank on the last CPU."""
@@ -39,16 +34,14 @@ class Steps(Benchmark):
         return openmpi.program(words, parameters, node, self.name, {}, (FILE,))
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Slowdown and lengths of steps; valid if all ranks made all steps of that work together.
-
-        Whoever sleeps after its steps may never come to its CPU limit, so that is no fault.
-        """
+        # Whoever sleeps after its steps may never come to its CPU limit, so that is no fault.
         # Whoever measures reads no steps, and numpy takes longer to load than a program to start.
+        import numpy as np
+
         from parity.benchmarks.traces import bytes_of, read_steps
 
         asked = outputs.parameters
-        ranks = asked.get("ranks", 1)
-        if ranks > 1:
+        if (ranks := asked.get("ranks", 1)) > 1:
             openmpi.require_one_world(outputs)
         steps = read_steps(bytes_of(outputs.files, FILE, "steps"))
         require_equal(str(steps.ranks), ranks, "ranks")
@@ -58,20 +51,14 @@ class Steps(Benchmark):
             require_equal(f"{steps.work_ns:.0f} ns", f"{asked['work_us']} µs", "work of a step")
         if _FASTER * steps.lengths.min() < steps.work_ns:
             raise Refused("contradictory", "a step took less than half the time of its work")
-        return self.measured(_values(steps), "" if steps.is_locked else NOT_LOCKED)
-
-
-def _values(steps: Any) -> dict[str, float]:
-    import numpy as np  # late, as above
-
-    lengths = np.quantile(steps.lengths, list(_LENGTHS.values()), method="inverted_cdf") / 1e9
-    values = {f"step_{name}": float(v) for name, v in zip(_LENGTHS, lengths, strict=True)}
-    values["slowdown"] = float(steps.lengths.mean()) / steps.work_ns
-    values["work"] = steps.work_ns / 1e9
-    if steps.quota_us > 0 and steps.period_us:
-        values["cpu_quota"] = steps.quota_us / steps.period_us
-        values["throttled"] = steps.throttled / max(1, steps.periods)
-    return values
+        work, slowdown = steps.work_ns / 1e9, float(steps.lengths.mean()) / steps.work_ns
+        lengths = np.quantile(steps.lengths, list(_LENGTHS.values()), method="inverted_cdf") / 1e9
+        values = {f"step_{name}": float(v) for name, v in zip(_LENGTHS, lengths, strict=True)}
+        if steps.quota_us > 0 and steps.period_us:
+            values["cpu_quota"] = steps.quota_us / steps.period_us
+            values["throttled"] = steps.throttled / max(1, steps.periods)
+        values |= {"slowdown": slowdown, "work": work}
+        return self.measured(values, "" if steps.is_locked else NOT_LOCKED)
 
 
 BENCHMARK = Steps()

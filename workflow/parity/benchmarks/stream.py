@@ -9,26 +9,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from parity.benchmarks import reading
 from parity.benchmarks.description import described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
-from parity.benchmarks.reading import (
-    Printed,
-    Refused,
-    Said,
-    positive,
-    printed,
-    require_agreement,
-    require_at_most,
-)
+from parity.benchmarks.reading import Printed, Refused, Said, require_agreement, require_at_most
 from parity.core.errors import UserError
 from parity.core.spack_paths import TOOLCHAIN
 
-ELEMENT_BYTES = 8
-ARRAYS = 3
-CACHE_MULTIPLE = 4
-MEMORY_FRACTION = 0.8
-FEWEST_TICKS = 20
+ELEMENT_BYTES, ARRAYS, CACHE_MULTIPLE, MEMORY_FRACTION, FEWEST_TICKS = 8, 3, 4, 0.8, 20
 # Elements of each array: 80 MB for caches up to 20 MB, … 5.1 GB for caches up to 1.3 GB.
 BUILDS: tuple[int, ...] = tuple(described(__file__)["parameters"]["elements"]["enum"][1:])
 # NTIMES, a constant of the compiler as well: 10 unless a build says otherwise.
@@ -45,13 +34,10 @@ def build_path(elements: int, toolchain: str = TOOLCHAIN) -> str:
 def build(elements: int) -> SpackPackage:
     """The build for arrays of that many elements, of the last state of its repository."""
     # Static arrays of more than 2 GiB are out of the reach of the smaller code model.
-    large = ARRAYS * ELEMENT_BYTES * elements > 2**31
-    return SpackPackage(
-        "stream",
-        "git.6703f7504a38a8da96b353cadafa64d3c2d7a2d3=5.10",
-        f"+openmp stream_array_size={elements}" + (" cflags=-mcmodel=medium" if large else ""),
-        f"stream-{elements}",
-    )
+    large = " cflags=-mcmodel=medium" if ARRAYS * ELEMENT_BYTES * elements > 2**31 else ""
+    variants = f"+openmp stream_array_size={elements}{large}"
+    version = "git.6703f7504a38a8da96b353cadafa64d3c2d7a2d3=5.10"
+    return SpackPackage("stream", version, variants, f"stream-{elements}")
 
 
 def conforms(elements: int, last_level_cache: int) -> bool:
@@ -79,7 +65,6 @@ class Stream(Benchmark):
     # Not `sized_by` its elements: the cache sets them, and the passes are fixed when it is built.
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The build for this node."""
         threads, elements = parameters["threads"], parameters["elements"] or elements_for(node)
         needed, allowed = ARRAYS * ELEMENT_BYTES * elements, MEMORY_FRACTION * node.memory
         if needed > allowed:
@@ -87,41 +72,33 @@ class Stream(Benchmark):
             problem = f"STREAM needs {needed / 2**30:.1f} GiB, and {has}"
             action = "give fewer elements in the study: a variant of STREAM"
             raise UserError(problem, where="stream: elements", action=action)
-        return Program(
-            argv=(build_path(elements, self.toolchain),),
-            cpus=node.first_cpus(threads, "stream: threads"),
-            environment={"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "true"},
-            memory_bytes=needed,
-        )
+        argv = (build_path(elements, self.toolchain),)
+        cpus = node.first_cpus(threads, "stream: threads")
+        variables = {"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "true"}
+        return Program(argv, cpus, variables, memory_bytes=needed)
 
     def size(self, command: Sequence[str]) -> str:
-        """The elements of an array, which the name of the build tells."""
         return ", ".join(f"{elements:,} elements" for elements in _builds(command))
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Rates of the kernels; valid if the solution validates and the clock is fine enough."""
         text, builds = outputs.stdout, _builds(outputs.command)
         if "Failed Validation on array" in text:
             raise Refused("validation-failed", "STREAM's solution does not validate")
         said = self.printed.read(text)
         if len(builds) != 1:
             raise Refused("unparsable", "the command line names no build of STREAM")
-        said.require(
-            {"elements": builds[0], "bytes of an element": ELEMENT_BYTES, "passes": PASSES}
-        )
         # A build without OpenMP has one thread and says nothing of it.
         if "Number of Threads" not in text:
             said["threads"] = "1"
-        said.require({"threads": outputs.parameters["threads"]})
+        asked = {"elements": builds[0], "bytes of an element": ELEMENT_BYTES, "passes": PASSES}
+        said.require({**asked, "threads": outputs.parameters["threads"]})
         if int(ticks := said["clock ticks"]) < FEWEST_TICKS:
             raise Refused("too-few-ticks", f"{ticks} ticks of the clock, needed {FEWEST_TICKS}")
         conforming = conforms(builds[0], outputs.last_level_cache)
+        values = {kernel: _rate(kernel, said, builds[0]) for kernel in _ARRAYS_MOVED}
         variant = f"arrays not known to be {CACHE_MULTIPLE} times the last-level cache"
-        return self.measured(
-            {kernel: _rate(kernel, said, builds[0]) for kernel in _ARRAYS_MOVED}
-            | {"conforming": float(conforming)},
-            "" if conforming else f"a variant of STREAM: {variant}",
-        )
+        detail = "" if conforming else f"a variant of STREAM: {variant}"
+        return self.measured({**values, "conforming": float(conforming)}, detail)
 
 
 def _builds(command: Sequence[str]) -> list[int]:
@@ -132,11 +109,12 @@ def _rate(kernel: str, said: Said, elements: int) -> float:
     """GB/s of one kernel, whose shortest time must be that of its bytes at this rate."""
     rate, mean, shortest, longest = said[kernel].split()
     megabytes = _ARRAYS_MOVED[kernel] * ELEMENT_BYTES * elements / 1e6
-    moved = printed(rate, kernel) * printed(shortest, "time")
+    number = reading.printed
+    moved = number(rate, kernel) * number(shortest, "time")
     require_agreement(moved, Printed(megabytes), f"{kernel}: rate times time, and MB moved")
     for less, more in ((shortest, mean), (mean, longest)):
-        require_at_most(printed(less, kernel), printed(more, kernel), f"{kernel}: the times")
-    return positive(rate, kernel) / 1000
+        require_at_most(number(less, kernel), number(more, kernel), f"{kernel}: the times")
+    return reading.positive(rate, kernel) / 1000
 
 
 BENCHMARK = Stream()

@@ -1,18 +1,12 @@
 """SysBench cpu: trial division up to a limit, a fixed number of times."""
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from parity.benchmarks import reading
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import (
-    Printed,
-    Refused,
-    Said,
-    printed,
-    require_agreement,
-    require_at_most,
-)
+from parity.benchmarks.reading import Printed, Refused, Said, require_agreement, require_at_most
 
 _LATENCIES = {name: f"latency ({name})" for name in ("min", "avg", "max", "95th percentile", "sum")}
 # How much later than the total time the rate may be taken: seconds, or a part of the total.
@@ -32,20 +26,14 @@ class SysbenchCpu(Benchmark):
     With its own default the time is ten seconds, and what is done in it differs.
     """
 
-    packages: ClassVar[tuple[str, ...]] = ("sysbench",)
-    binaries: tuple[str, ...] = ("/usr/bin/sysbench",)
-
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The command line; `--time=0` takes the limit on time away."""
-        argv = (
-            *("/usr/bin/sysbench", "cpu"), f"--cpu-max-prime={parameters['prime']}",
-            f"--events={parameters['events']}", "--time=0", f"--threads={parameters['threads']}",
-            "run",
-        )  # fmt: skip
-        return Program(argv, node.first_cpus(parameters["threads"], "sysbench: threads"))
+        prime, events, threads = (parameters[name] for name in ("prime", "events", "threads"))
+        # `--time=0` takes the limit on time away.
+        words = ("cpu", f"--cpu-max-prime={prime}", f"--events={events}", "--time=0")
+        argv = ("/usr/bin/sysbench", *words, f"--threads={threads}", "run")
+        return Program(argv, node.first_cpus(threads, "sysbench: threads"))
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Total time and rate; valid if it did every event asked for, in balanced threads."""
         said, asked = self.printed.read(outputs.stdout), outputs.parameters
         said.require({key: asked[key] for key in ("threads", "prime", "events")})
         for latency in _LATENCIES.values():
@@ -58,13 +46,12 @@ class SysbenchCpu(Benchmark):
 def _require_consistent(said: Said, threads: int, events: int) -> None:
     """Hold time and rate against all else that tells of events and times.
 
-    The rate is over the total time and a moment more, in which latencies are summed up
-    (sysbench.c of 1.0.20, report_cumulative): 1.1 to 1.6 ms in 630 archived runs. A longer one
-    than ever seen is let pass.
+    The rate is over the total time and a moment more, in which latencies are summed up (sysbench.c
+    of 1.0.20, report_cumulative): 1.1 to 1.6 ms in 630 archived runs. A longer one is let pass.
     """
     time, rate, total = said.printed("total time"), said.printed("rate"), Printed(events)
     done, busy = (
-        Share(*(printed(number, share) for number in said[f"{share} of threads"].split("/")))
+        Share(*(reading.printed(it, share) for it in said[f"{share} of threads"].split("/")))
         for share in ("events", "execution time")
     )
     require_agreement(done.mean * Printed(threads), total, "events of the threads, and of all")
@@ -79,7 +66,7 @@ def _require_consistent(said: Said, threads: int, events: int) -> None:
     require_balance((done, busy), threads)
 
 
-def require_balance(shares: Iterable[Share], threads: int) -> None:
+def require_balance(shares: Sequence[Share], threads: int) -> None:
     """Refuse scatters of events and of busy time at which one thread may have done nothing.
 
     Of n threads one of which has none, the standard deviation is at least mean/sqrt(n-1), if the
@@ -87,11 +74,9 @@ def require_balance(shares: Iterable[Share], threads: int) -> None:
     differ, and the time is printed to 10 ms only. Raises Refused: one of several did nothing, or
     one alone differs from itself (`unbalanced`).
     """
-    idle, alone = [], []
-    for mean, deviation in shares:
-        largest = deviation.value + deviation.error
-        idle.append(largest >= (mean.value - mean.error) / math.sqrt(max(threads - 1, 1)))
-        alone.append(deviation.value > 0)
+    root = math.sqrt(max(threads - 1, 1))
+    idle = (it.value + it.error >= (mean.value - mean.error) / root for mean, it in shares)
+    alone = (deviation.value > 0 for _, deviation in shares)
     if all(idle) if threads > 1 else any(alone):
         raise Refused("unbalanced", f"the {threads} threads did not share the work")
 

@@ -27,7 +27,6 @@ class SysbenchLibaio(SysbenchCpu):
     binaries = tuple(program_path(build, "sysbench") for build in ("sysbench-libaio", "sysbench"))
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The command line of SysBench cpu with one of the two builds."""
         program = super().program(parameters, node)
         path = self.binaries[self.factors["libaio"].index(parameters["libaio"])]
         return replace(program, argv=(path, *program.argv[1:]))

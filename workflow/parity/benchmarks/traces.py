@@ -16,8 +16,7 @@ from parity.core.files import as_bytes
 ENTRY = np.dtype([("start", "<u8"), ("length", "<u8")])
 LIMIT = [("quota_us", "<i8")] + [(name, "<u8") for name in ("period_us", "periods", "throttled")]
 LIMIT += [(name, "<u8") for name in ("burst_us", "shares", "weight", "cpus", "cpu_ns")]
-_CRC_BYTES = 4
-MODES = ("detours", "fwq")
+_CRC_BYTES, MODES = 4, ("detours", "fwq")
 _BEGIN = [("magic", "S8"), ("version", "<u4")]
 # struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`.
 SELFISH_MAGIC, VERSION = b"\x89selfish", 2
@@ -45,13 +44,10 @@ def read_file(
 ) -> tuple[dict[str, Any], NDArray[np.void]]:
     """The head of a file by its fields' names, and its entries.
 
-    Raises Refused: `unparsable` where it is no such file, `truncated` where a part is missing, and
-    `contradictory` where it is not what was written.
-
-    Args:
-        magic: what its program's files begin with: a byte, and a name.
-        heads: how the program lays its head out, by version; with `magic`, `version`, `count`.
-        numbers: fields that are finite and not below zero.
+    `magic`: what its program's files begin with: a byte, and a name. `heads`: how the program lays
+    its head out, by version; with `magic`, `version`, `count`. `numbers`: fields that are finite
+    and not below zero. Raises Refused: `unparsable` where it is no such file, `truncated` where a
+    part is missing, and `contradictory` where it is not what was written.
     """
     if not content.startswith(magic):
         raise Refused("unparsable", f"the file does not begin as {magic[1:].decode()} has it")
@@ -80,14 +76,9 @@ def read_file(
 class Trace:
     """What was written down in one run of selfish.
 
-    Attributes:
-        quota_us: CPU time that its control group had in each period; -1 without a limit, 0
-            where it was not to be seen.
-        periods, throttled: how many began meanwhile, and in how many the limit was reached.
-        shares, weight: its share of CPUs that others want, in the numbers of control groups of
-            version 1 and 2; 0 where it has the other one.
-        entries: start since the first look and length, both in ns, in order of time: detours
-            without the shortest loop, or whole quanta.
+    `shares` and `weight` are its share of CPUs that others want, in the numbers of control groups
+    of version 1 and 2; 0 where it has the other one. `entries` are start since the first look and
+    length, both in ns, in order of time: detours without the shortest loop, or whole quanta.
     """
 
     mode: str  # one of `MODES`
@@ -97,10 +88,10 @@ class Trace:
     duration_ns: int  # from the first look at the counter to the last
     quantum: int  # multiplications of a quantum
     is_locked: bool  # whether the memory for the entries could be locked
-    quota_us: int
+    quota_us: int  # CPU time that it had in each period; -1 without a limit, 0 if not to be seen
     period_us: int  # length of such a period
-    periods: int
-    throttled: int
+    periods: int  # how many began meanwhile
+    throttled: int  # in how many of them the limit was reached
     burst_us: int  # what it may have in addition of what it left before
     shares: int
     weight: int
@@ -113,9 +104,8 @@ class Trace:
         """Start and length in ns of each detour; of quanta what they took beyond the shortest."""
         if self.mode == "detours":
             return self.entries
-        lengths = self.entries["length"]
         lost = self.entries.copy()
-        lost["length"] -= lengths.min(initial=round(self.minimum_ns))
+        lost["length"] -= lost["length"].min(initial=round(self.minimum_ns))
         return lost[lost["length"] > self.threshold_ns]
 
 
@@ -127,18 +117,13 @@ def read_trace(content: bytes) -> Trace:
         raise Refused("unparsable", "the trace is of no known mode")
     if not (head["hz"] and head["duration_ns"]) or head["minimum_ns"] > head["duration_ns"]:
         raise Refused("unparsable", "the trace has no clock, or no length")
-    known = {name: head.get(name, 0) for name in Trace.__annotations__}
-    known |= {"mode": MODES[head["mode"] - 1], "is_locked": bool(head["locked"])}
-    return Trace(**known | {"entries": entries})
+    known = {name: head.get(name, 0) for name in Trace.__annotations__} | {"entries": entries}
+    return Trace(**known | {"mode": MODES[head["mode"] - 1], "is_locked": bool(head["locked"])})
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What was written down in one run of steps.
-
-    Attributes:
-        quota_us, period_us, periods, throttled: the CPU limit of rank 0, as `Trace` has it.
-    """
+    """What was written down in one run of steps; the CPU limit is rank 0's, as `Trace` has it."""
 
     ranks: int  # how many there were, as MPI says
     work_ns: float  # the work of each step on rank 0, where nothing holds it up, found beforehand

@@ -24,6 +24,8 @@ from parity.plan.plan import Plan
 from parity.preview.terminal import aligned
 from parity.runtimes.model import SHARED
 
+# Programs of Debian by path: MD5 sum of the package and of the file.
+Altered = Mapping[str, tuple[str, str]]
 PROGRAM_COLUMNS = (
     *("benchmark", "program", "arm", "link_set", "verdict", "confounded", "sha256"),
     *("reference_sha256", "build_id", "libraries_that_differ", "reason"),
@@ -31,20 +33,14 @@ PROGRAM_COLUMNS = (
 
 
 class Program(Document, frozen=True):
-    """One program on both sides.
-
-    Attributes:
-        verdict: a word of `analysis.identity`.
-        sha256, reference_sha256, build_id: empty where the program is not there.
-        libraries: names of those that differ, or that one side alone resolves, sorted.
-    """
+    """One program on both sides."""
 
     path: str
-    verdict: str
-    sha256: str
+    verdict: str  # a word of `analysis.identity`
+    sha256: str  # like the next two empty where the program is not there
     reference_sha256: str
     build_id: str
-    libraries: tuple[str, ...]
+    libraries: tuple[str, ...]  # those that differ, or that one side alone resolves, sorted
 
 
 class Likeness(Document, frozen=True):
@@ -70,17 +66,13 @@ class Difference(Document, frozen=True):
 
 
 class Mismatch(Document, frozen=True):
-    """A program that is another file than it must be.
-
-    Both are SHA-256, or MD5 where that is all that is known; `found` is empty where the program is
-    not there, and `source` is where the expected one comes from.
-    """
+    """A program that is another file than it must be."""
 
     path: str
     arm: str
-    expected: str
-    found: str
-    source: str
+    expected: str  # SHA-256, or MD5 where that is all that is known
+    found: str  # the same; empty where the program is not there
+    source: str  # where the expected one comes from
 
 
 def _only(arm: str, sides: Sequence[Side]) -> Side:
@@ -109,12 +101,11 @@ def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> L
         # What the analysis would say of runs of these programs: one definition for both.
         digests.append(((ours.sha256, ours.closure_sha256), (theirs.sha256, theirs.closure_sha256)))
         other = set(ours.closure) ^ set(theirs.closure) if ours.sha256 and theirs.sha256 else set()
-        program = Program(
+        found.append(Program(
             path=path, verdict=dataset.identity(digests[-1:]), sha256=ours.sha256,
             reference_sha256=theirs.sha256, build_id=ours.build_id,
             libraries=tuple(sorted({library.library for library in other})),
-        )  # fmt: skip
-        found.append(program)
+        ))  # fmt: skip
     return Likeness(
         benchmark=benchmark, arm=side.arm, title=side.title, link_set=side.link_set,
         verdict=(verdict := dataset.identity(digests)), confounded=verdict in dataset.CONFOUNDED,
@@ -123,10 +114,8 @@ def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> L
 
 
 def differences(sides: Sequence[Side], reference: str) -> list[Difference]:
-    """What each arm's kernel interface has otherwise than the reference's, in the facts' order.
-
-    A fact that only one side can see is a difference, too; then the other's is empty.
-    """
+    """What each arm's kernel interface has otherwise than the reference's, in the facts' order."""
+    # A fact that only one side can see is a difference, too; then the other's is empty.
     base = _only(reference, sides)
     return [
         Difference(arm=side.arm, fact=fact, value=value, reference=expected)
@@ -139,16 +128,12 @@ def differences(sides: Sequence[Side], reference: str) -> list[Difference]:
 
 
 def mismatches(
-    sides: Sequence[Side],
-    reference: str,
-    expected: Mapping[str, str],
-    altered: Mapping[str, tuple[str, str]],
+    sides: Sequence[Side], reference: str, expected: Mapping[str, str], altered: Altered
 ) -> list[Mismatch]:
     """Programs that are other files than they must be.
 
     Native ones must be those that were installed, shared ones those of the reference. `expected`:
-    SHA-256 by path of the programs that a native build recorded. `altered`: programs of Debian by
-    path: MD5 sum of the package and of the file.
+    SHA-256 by path of the programs that a native build recorded.
     """
     base, found = _only(reference, sides), []
     for side in sides:
@@ -171,22 +156,16 @@ def mismatches(
 def refuse(mismatches: Sequence[Mismatch]) -> None:
     """Refuse (UserError) programs that are other files than they must be, with both hashes."""
     if mismatches:
-        lines = [
-            f"{each.path} in {each.arm}: expected {each.expected} ({each.source}),"
-            f" found {each.found or 'nothing'}"
-            for each in mismatches
-        ]
+        lines = ["these programs are not the ones they must be:"]
+        for each in mismatches:
+            wanted, found = f"{each.expected} ({each.source})", each.found or "nothing"
+            lines.append(f"{each.path} in {each.arm}: expected {wanted}, found {found}")
         action = "install them again: make setup, or snakemake native and then images"
-        problem = "these programs are not the ones they must be:"
-        raise UserError("\n".join([problem, *lines]), action=action)
+        raise UserError("\n".join(lines), action=action)
 
 
 class ParityAudit(Document, frozen=True):
-    """Both sides of every comparison of a study, as one node has them.
-
-    Attributes:
-        node, program: facts of the node, and which state of Parity asked.
-    """
+    """Both sides of every comparison of a study, as one node has them."""
 
     version: int
     campaign: str
@@ -194,8 +173,8 @@ class ParityAudit(Document, frozen=True):
     reference: str
     asked: str  # when, UTC, ISO 8601
     node_name: str
-    node: dict[str, str]
-    program: dict[str, str | bool]
+    node: dict[str, str]  # its facts
+    program: dict[str, str | bool]  # which state of Parity asked
     sides: tuple[Side, ...]
     likenesses: tuple[Likeness, ...]
     interface: tuple[Difference, ...]  # where an arm's kernel interface is not the reference's
@@ -204,7 +183,7 @@ class ParityAudit(Document, frozen=True):
 
 def audit_of(
     plan: Plan, sides: Sequence[Side], programs: Programs, recorded: Mapping[str, str],
-    altered: Mapping[str, tuple[str, str]],
+    altered: Altered,
 ) -> ParityAudit:  # fmt: skip
     """The audit of arms that were asked on this node just now; `mismatches` says the rest."""
     return ParityAudit(
@@ -222,15 +201,11 @@ def write(folder: Path, audit: ParityAudit) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_document(folder / f"{audit.campaign}.json", audit)
     base = _only(audit.reference, audit.sides).interface
-    programs = [
-        (
-            *(row.benchmark, program.path, row.arm, row.link_set, program.verdict),
-            *("yes" if row.confounded else "no", program.sha256, program.reference_sha256),
-            *(program.build_id, " ".join(program.libraries), row.reason),
-        )
-        for row in audit.likenesses
-        for program in row.programs
-    ]
+    programs = [(
+        row.benchmark, program.path, row.arm, row.link_set, program.verdict,
+        "yes" if row.confounded else "no", program.sha256, program.reference_sha256,
+        program.build_id, " ".join(program.libraries), row.reason,
+    ) for row in audit.likenesses for program in row.programs]  # fmt: skip
     # Each fact of each arm that answered, by fact; empty where it cannot be seen.
     interface = [
         (fact, side.arm, value, base.get(fact, ""), "no" if value == base.get(fact, "") else "yes")
@@ -239,16 +214,12 @@ def write(folder: Path, audit: ParityAudit) -> None:
         if not side.reason
         for value in [side.interface.get(fact, "")]
     ]
-    for name, rows, columns in (
-        ("", programs, PROGRAM_COLUMNS),
-        ("-interface", interface, ("fact", "arm", "value", "reference", "differs")),
-    ):
-        table = pd.DataFrame(rows, columns=columns)
+    columns = ("fact", "arm", "value", "reference", "differs")
+    for name, rows, named in (("", programs, PROGRAM_COLUMNS), ("-interface", interface, columns)):
+        table = pd.DataFrame(rows, columns=named)
         table.to_csv(folder / f"{audit.campaign}{name}.csv", index=False, lineterminator="\n")
 
 
-TEMPLATE = Path(__file__).with_suffix(".txt.j2")
-_DIGITS = 8
 # How much of a reason is shown in the table, and below it; all of it is in the JSON.
 _CELL, _LINE = 60, 300
 # The library that most of what a program does goes through; named first where it differs.
@@ -268,9 +239,8 @@ def report(audit: ParityAudit, programs: Programs, is_foreign: bool = False) -> 
         own = [each for each in audit.interface if each.arm == side.arm]
         return aligned([(f"    {each.fact}", _in_words(each)) for each in own]) if own else []
 
-    template = Template(
-        TEMPLATE.read_text(encoding="utf-8"), undefined=StrictUndefined, trim_blocks=True
-    )
+    source = Path(__file__).with_suffix(".txt.j2").read_text(encoding="utf-8")
+    template = Template(source, undefined=StrictUndefined, trim_blocks=True)
     text: str = template.render(
         audit=audit, base=base, programs=aligned(_findings(programs, base, audit.likenesses)),
         differences=differences, shorten=lambda reason: shorten(reason, _LINE, placeholder="…"),
@@ -296,7 +266,6 @@ def verdict_text(row: Likeness) -> str:
 def _findings(
     programs: Programs, base: Side, likenesses: Sequence[Likeness]
 ) -> list[tuple[str, ...]]:
-    """Benchmark, arm, link set, finding, short hashes; the reference first in each benchmark."""
     rows: list[tuple[str, ...]] = [("benchmark", "arm", "link set", "programs", "sha256")]
     missing = f": {base.reason}" if base.reason else ""
     for benchmark, paths in programs.items():
@@ -314,7 +283,7 @@ def _hashes(programs: Iterable[tuple[str, str]]) -> str:
 
     Builds of one program are told apart by the package's folder: `<package>/bin/<program>`.
     """
-    there = [(Path(path), sha256[:_DIGITS]) for path, sha256 in programs if sha256]
+    there = [(Path(path), sha256[:8]) for path, sha256 in programs if sha256]
     uses = Counter(path.name for path, _ in there)
     return ", ".join(
         f"{path.parts[-3]}/{path.name} {short}" if uses[path.name] > 1 else f"{path.name} {short}"

@@ -27,8 +27,6 @@ from parity.runtimes.model import NAMESPACES, SCRATCH
 from parity.software.binaries import ProgramFile, audit_script
 from parity.software.images import ImageRecord
 
-_LAST_LINE = "answered everything"
-
 # The names of the variables that the shell was started with, from the kernel, because a
 # shell adds some of its own. The shell opens the file, so it is about the shell.
 _VARIABLES = r"""
@@ -40,28 +38,14 @@ exec 3<&-
 _HANDED_OVER = rf"""{_VARIABLES}
 exec "$@"
 """
-
 # Ends with what `is_whole` looks for.
 _SCRIPT = _VARIABLES + Path(__file__).with_suffix(".sh").read_text(encoding="utf-8")
-
-
-class _Words(Document, frozen=True):
-    """The words of side.yaml, which says what each is."""
-
-    status: dict[str, str]
-    spelt: dict[str, dict[str, str]]
-    limits: tuple[str, ...]
-
-
-_WORDS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=_Words)
-_NO_LIMIT = 2**60
+# The words of side.yaml, which says what each is: `status`, `spelt` and `limits`.
+_WORDS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes())
 
 
 def question(paths: Sequence[str], cpus: Sequence[int], tools: str = "") -> list[str]:
-    """The inner command that asks an arm for its interface, and for the binaries at `paths`.
-
-    It takes the place of a timed program: bound to `cpus`, with the fixed environment.
-    """
+    """The inner command that asks an arm for interface and binaries, run as a timed program."""
     shell = tool(tools, "/bin/sh")
     argv = (*shell, "-c", _SCRIPT, "variable", *audit_script(paths, shell))
     inner = witnessed(Program(argv, tuple(cpus)), tools=tools)
@@ -70,18 +54,15 @@ def question(paths: Sequence[str], cpus: Sequence[int], tools: str = "") -> list
 
 def is_whole(text: str) -> bool:
     """Whether an answer ends where the script does."""
-    return _LAST_LINE in text.splitlines()
+    return "answered everything" in text.splitlines()
 
 
 def parse_interface(
     text: str, evidence: Mapping[str, str], ours: Mapping[str, str]
 ) -> dict[str, str]:
-    """The facts of an answer by name, in a fixed order; what cannot be seen there is empty.
+    """The facts of an answer to `question`, in a fixed order; what cannot be seen there is empty.
 
-    Args:
-        text: standard output of `question`.
-        evidence: what the witness said (`inner.evidence`).
-        ours: the runner's own namespaces, name to inode.
+    `evidence`: what the witness said. `ours`: the runner's own namespaces, name to inode.
     """
     # The rest of each line by its first word.
     said = defaultdict[str, list[str]](list)
@@ -99,14 +80,12 @@ def parse_interface(
     inside = namespaces(evidence)
     foreign = [name for name in NAMESPACES if inside.get(name, "") not in ("", ours.get(name))]
     facts = {
-        "kernel": first("kernel"),
-        "glibc": first("glibc"),
+        "kernel": first("kernel"), "glibc": first("glibc"),
         "transparent huge pages": selected(first("huge-pages-enabled")),
         "huge page defragmentation": selected(first("huge-pages-defrag")),
-        **{name: status.get(key, "") for key, name in _WORDS.status.items()},
+        **{name: status.get(key, "") for key, name in _WORDS["status"].items()},
         "/dev/shm": _shared_memory(first("shm")),
-        "root file system": filesystem,
-        "root options": options,
+        "root file system": filesystem, "root options": options,
         "namespaces of its own": " ".join(foreign) or ("none" if inside else ""),
         "user": _identity(first("user"), said.get("user-map", ())),
         "group": _identity(first("group"), said.get("group-map", ())),
@@ -114,8 +93,9 @@ def parse_interface(
         "variables of the runtime": names("handed-over"),
         **dict(_limit(line) for line in said.get("limit", ())[1:]),
         **_control_group(said.get("cgroup", ())),
-    }
-    return {name: _WORDS.spelt.get(name, {}).get(value, value) for name, value in facts.items()}
+    }  # fmt: skip
+    spelt = _WORDS["spelt"]
+    return {name: spelt.get(name, {}).get(value, value) for name, value in facts.items()}
 
 
 def _pair(line: str, separator: str) -> tuple[str, str]:
@@ -160,22 +140,18 @@ def _limit(line: str) -> tuple[str, str]:
 
 def _control_group(lines: Iterable[str]) -> dict[str, str]:
     """For each file its nearest value that limits anything, else its nearest value."""
+
+    def is_open(file: str, value: str) -> bool:
+        first = value.partition(" ")[0]
+        has_limits = file in _WORDS["limits"]
+        return has_limits and (first == "max" or (first.isdecimal() and int(first) >= 2**60))
+
     found: dict[str, str] = {}
-    for line in lines:
-        file, value = _pair(line, " ")
-        known = found.get(file)
-        limits = file in _WORDS.limits
-        if known is None or (limits and _is_open(known) and not _is_open(value)):
+    for file, value in (_pair(line, " ") for line in lines):
+        if file not in found or (is_open(file, found[file]) and not is_open(file, value)):
             found[file] = value
-    return {
-        f"cgroup {file}": "no limit" if file in _WORDS.limits and _is_open(value) else value
-        for file, value in sorted(found.items())
-    }
-
-
-def _is_open(value: str) -> bool:
-    first = value.partition(" ")[0]
-    return first == "max" or (first.isdecimal() and int(first) >= _NO_LIMIT)
+    values = sorted(found.items())
+    return {f"cgroup {file}": "no limit" if is_open(file, v) else v for file, v in values}
 
 
 # Paths of programs by benchmark.
@@ -183,12 +159,7 @@ Programs = Mapping[str, Sequence[str]]
 
 
 class Side(Document, frozen=True):
-    """What an arm answered.
-
-    Attributes:
-        version, image_digest: of the runtime and of its image.
-        programs: what it answered of each, by path; `interface`, facts of it by name.
-    """
+    """What an arm answered."""
 
     arm: str
     title: str
@@ -196,10 +167,10 @@ class Side(Document, frozen=True):
     benchmarks: tuple[str, ...]  # those that the study runs in this arm
     is_outside: bool = False  # whether its programs are the host's own, outside of any image
     reason: str = ""  # why it could not be asked; empty if it was
-    version: str = ""
+    version: str = ""  # of the runtime
     image_digest: str = ""
-    programs: dict[str, ProgramFile] = msgspec.field(default_factory=dict)
-    interface: dict[str, str] = msgspec.field(default_factory=dict)
+    programs: dict[str, ProgramFile] = msgspec.field(default_factory=dict)  # by path
+    interface: dict[str, str] = msgspec.field(default_factory=dict)  # facts of it by name
 
     def program(self, path: str) -> ProgramFile:
         """The program at `path`; an empty one if it is not there."""
@@ -214,10 +185,7 @@ def benchmarks_of(plan: Plan, arm: str) -> tuple[str, ...]:
 
 
 def ask_all(plan: Plan, images: Mapping[str, ImageRecord]) -> list[Side]:
-    """Ask every arm of a plan on this node, while nothing is measured on it.
-
-    UserError if the working folder is not ours.
-    """
+    """Ask every arm of a plan here, while nothing is measured; UserError as `make_places`."""
     places.make_places(SCRATCH)
     with places.only_one(SCRATCH, "a measurement on this node"):
         WORK.mkdir(exist_ok=True)

@@ -35,22 +35,15 @@ NO_CASE, DECLARED_ABSENT, NO_LEVEL, NOT_AT_ONCE, NO_METRIC, CASE_IS_THERE = rang
 
 @dataclass(frozen=True)
 class Selection:
-    """The `cells` of a test.
-
-    Attributes:
-        levels: those that the published statement speaks of, which choose nothing.
-        arms: names, or None for every plain arm whose runtime is not the reference's.
-        against: the arm to compare with, or one for each arm; empty for the plan's reference.
-        shortest_seconds: what a timed section has to last to tell anything; 0 for any time.
-    """
+    """The `cells` of a test."""
 
     benchmark: str
     metric: str
     parameters: Mapping[str, tuple[Any, ...]]  # values of a case's parameters, which choose cases
-    levels: Mapping[str, tuple[Any, ...]]
-    arms: tuple[str, ...] | None
-    against: tuple[str, ...] = ()
-    shortest_seconds: float = 0.0
+    levels: Mapping[str, tuple[Any, ...]]  # that the published statement speaks of; choose nothing
+    arms: tuple[str, ...] | None  # None for every plain arm whose runtime is not the reference's
+    against: tuple[str, ...] = ()  # one for all arms or for each; empty for the plan's reference
+    shortest_seconds: float = 0.0  # what a timed section has to last to tell anything
 
     def holds(self, case: Case) -> bool:
         """Whether a case of a plan is one that it chooses."""
@@ -75,11 +68,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Cell:
-    """One comparison: an arm against another in one case.
-
-    `natives`: the arms that a comparison with the reference is with, each of which has to agree;
-    empty for the reference alone.
-    """
+    """One comparison: an arm against another in one case."""
 
     engine: Engine
     benchmark: str
@@ -90,6 +79,7 @@ class Cell:
     parameters: Mapping[str, Any]
     identity: str  # whether both ran the same binary, a name from `parity.analysis.dataset`
     shortage: str  # the commonest reason why a run does not count; empty if all do
+    # With which a comparison with the reference is, each has to agree; empty for it alone.
     natives: tuple[str, ...] = ()
 
     @property
@@ -155,11 +145,8 @@ class Cell:
         return self.evidence(ratio, control).units.effects
 
     def numbered(self, by_block: Mapping[str, float]) -> dict[int, float]:
-        """The same by the number of the block.
-
-        Cases of different node counts lie in different blocks; those of one number are
-        independent allocations, which may be put beside each other at will.
-        """
+        """The same by the number of the block."""
+        # Cases of other node counts have other blocks: any of these may be put beside each other.
         number_of = self.engine.dataset.number_of
         return {number_of[block]: number for block, number in by_block.items()}
 
@@ -200,10 +187,8 @@ class JudgingData(Analysed):
         return frozenset(case for case, own in controls if own.as_control == outcomes.DIFFERENT)
 
     def is_of_same_system(self, other: "JudgingData") -> bool:
-        """Whether both were measured on the same kind of system with the same processor.
-
-        Two machines may go by the same name, and their data are never judged together.
-        """
+        """Whether both were measured on the same kind of system with the same processor."""
+        # Two machines may go by the same name, and their data are never judged together.
         both = [data.dataset for data in (self, other)]
         models = [set(d.nodes.loc[d.nodes["fact"] == "cpu_model", "value"]) for d in both]
         return both[0].kind == both[1].kind and models[0] == models[1]
@@ -237,14 +222,9 @@ class Series:
     cells: tuple[Cell, ...]
 
     def complete(self, control: bool = False) -> pd.DataFrame:
-        """Logs of the cost ratio of blocks with every level: a row per block, a column per level.
-
-        `control`: of the A/A pair instead of the arm.
-        """
-        columns = [
-            pd.Series(cell.numbered(cell.evidence(control=control).by_block), dtype=float)
-            for cell in self.cells
-        ]
+        """Log cost ratios, or the pair's: a row per block with every level, a column per level."""
+        by_block = (c.numbered(c.evidence(control=control).by_block) for c in self.cells)
+        columns = [pd.Series(numbers, dtype=float) for numbers in by_block]
         levels = [cell.parameters.get(self.along) for cell in self.cells]
         return pd.concat(columns, axis=1, keys=levels).sort_index().dropna()
 
@@ -268,9 +248,7 @@ class Series:
 def alike(cells: Iterable[Cell], along: str, grows: str = "") -> list[list[Cell]]:
     """The cells of each arm whose cases have all other parameters in common.
 
-    Along nodes, ranks may grow with them.
-
-    `grows`: a parameter that need only be in proportion.
+    Along nodes, ranks may grow with them. `grows`: a parameter that need only be in proportion.
     """
     grouped: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:
@@ -287,31 +265,24 @@ def alike(cells: Iterable[Cell], along: str, grows: str = "") -> list[list[Cell]
 
 @dataclass(frozen=True)
 class Absent:
-    """A comparison that the dataset does not hold, and why.
-
-    `near`: how near the dataset comes to holding it, from `NO_CASE` to `CASE_IS_THERE`. Of several
-    datasets the nearest says why.
-    """
+    """A comparison that the dataset does not hold, and why."""
 
     metric: str
     arm: str
     against: str
     reason: str
-    near: int = CASE_IS_THERE
+    near: int = CASE_IS_THERE  # how near it comes to that; of several datasets the nearest says why
     of_arm: bool = False  # whether only an arm is missing, in a case that is there
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What one test looks at: comparisons that the dataset holds, and those that it does not.
-
-    `values`: the claim's published numbers by `<metric>/<runtime>`.
-    """
+    """What one test looks at: comparisons that the dataset holds, and those that it does not."""
 
     data: JudgingData
     cells: tuple[Cell, ...]
     absent: tuple[Absent, ...]
-    values: Mapping[str, Published]
+    values: Mapping[str, Published]  # the claim's published numbers by `<metric>/<runtime>`
 
 
 def resolve(
@@ -319,12 +290,10 @@ def resolve(
 ) -> Scope:
     """The comparisons of a selection, or why they are not there.
 
-    `against`: the arm to compare with where the selection names none; empty for the plan's
-    reference.
+    `against`: what to compare with where it names nothing; empty for the plan's reference.
     """
-    plan, bases = data.plan, chosen.against or (against or data.plan.reference,)
+    plan, bases, arms = data.plan, chosen.against or (against or data.plan.reference,), chosen.arms
     cases, near, reason = _cases(chosen, data)
-    arms = chosen.arms
     if reason:
         absent = Absent(chosen.metric, listed(arms or (CONTAINERS,)), bases[0], reason, near)
         return Scope(data, (), (absent,), values)
@@ -352,32 +321,23 @@ def nearest(scopes: Sequence[Scope]) -> list[Absent]:
 
 
 def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:
-    """The cases of a selection, or how near the dataset comes and why there are none.
-
-    Of several levels of a parameter one is enough; the coverage says which are missing.
-    """
+    """The cases of a selection, or how near the dataset comes and why there are none."""
     benchmark, metric = chosen.benchmark, chosen.metric
     # What publications print is no CPU time of pairs; by clocks of ours pairs are asked, too.
     pairs = () if metric in {each.metric for each in OF_ANY} else data.plan.pairs
-    asked_of = (case for case in data.plan.cases if case.name not in pairs)
-    cases = [case for case in asked_of if case.benchmark == benchmark]
+    cases = [c for c in data.plan.cases if c.benchmark == benchmark and c.name not in pairs]
     none = f"the dataset holds no case of {benchmark}"
     if not cases:
         declared = [entry.reason for entry in data.plan.not_tested if entry.benchmark == benchmark]
-        near = DECLARED_ABSENT if declared else NO_CASE
-        return [], near, ": ".join([none, *declared[:1]])
-    fitting = cases
+        return [], DECLARED_ABSENT if declared else NO_CASE, ": ".join([none, *declared[:1]])
+    # Of several levels of a parameter one is enough; the coverage says which are missing.
     for name, levels in chosen.parameters.items():
-        wanted = set(map(str, levels))
-        at_level = {case.name for case in cases if str(case.parameters.get(name)) in wanted}
-        if not at_level:
+        if not any(str(case.parameters.get(name)) in map(str, levels) for case in cases):
             return [], NO_LEVEL, f"{none} with {name} {listed(levels)}"
-        fitting = [case for case in fitting if case.name in at_level]
-    if not fitting:
+    if not (fitting := list(filter(chosen.holds, cases))):
         asked = listed(f"{name} {listed(levels)}" for name, levels in chosen.parameters.items())
         return [], NOT_AT_ONCE, f"no case of {benchmark} has {asked} at once"
-    known = {case for case, of in data.engine.by_case if of == metric}
-    told = [case for case in fitting if case.name in known or metric in case.primary]
-    if not told:
-        return [], NO_METRIC, f"{benchmark} gives no {metric} here"
-    return told, CASE_IS_THERE, ""
+    known = data.engine.by_case
+    if told := [c for c in fitting if (c.name, metric) in known or metric in c.primary]:
+        return told, CASE_IS_THERE, ""
+    return [], NO_METRIC, f"{benchmark} gives no {metric} here"

@@ -34,16 +34,7 @@ JOINED = " + "
 
 @dataclass(frozen=True)
 class Finding:
-    """What one test says of one comparison.
-
-    Attributes:
-        p_against: p of the test that could contradict; only rules that are one-sided have it.
-        strain: how near it is to failing: 1 just fails, 0 could not be clearer. It puts
-            the findings of a claim in order, and decides nothing.
-        says_same: whether it concludes that there is no more between two things than so much,
-            for a claim or against it; None if its rule says that of all it supports.
-        objection: what lost runs, or nodes and sessions that differ, have against a conclusion.
-    """
+    """What one test says of one comparison."""
 
     case: str
     metric: str
@@ -56,11 +47,14 @@ class Finding:
     assay: str = NONE  # outcome of the positive control at that margin, or `none`
     unit: str = ""
     p_value: float | None = None  # of the rule's test; None if it has none
-    p_against: float | None = None
+    p_against: float | None = None  # of the test that could contradict; only of one-sided rules
     identity: str = NOT_RECORDED
+    # How near it is to failing: 1 just fails, 0 could not be clearer. It only sorts findings.
     strain: float = 0.0
+    # Whether it concludes that there is no more between two things than so much, for a claim or
+    # against it; None if its rule says that of all it supports.
     says_same: bool | None = None
-    objection: str = ""
+    objection: str = ""  # what lost runs, or nodes or sessions that differ, have against it
     counts: bool = True  # whether the verdict on the claim rests on it; the rest is shown only
     dataset: str = ""  # that the comparison is of
     coverage: str = ""  # how much of what its test speaks of was decided; empty if nothing is said
@@ -111,15 +105,10 @@ class Finding:
         return self.ended(verdict, reason).opened(FEW if is_few else f"{METHOD} {by_ranks}")
 
     def columns(self) -> dict[str, Any]:
-        """The columns that the table of evidence has of a finding."""
-        own, of_pair = self.decision.columns(), self.control.columns()
-        numbers = ("blocks", "estimate", "low95", "high95", "low90", "high90", "margin")
-        named = ("test", "case", "metric", "arm", "against", "verdict", "reason", "unit")
-        others = ("p_value", "counts", "identity", "dataset", "coverage")
-        ends = {f"control_{name}": of_pair[name] for name in ("estimate", "low95", "high95")}
-        of_own = {name: own[name] for name in (*numbers, "smallest_margin")}
-        named_so = {name: getattr(self, name) for name in (*named, *others)}
-        return named_so | of_own | {"control": self.control.outcome} | ends
+        """What it has for the table of evidence, and more, by the names of the columns."""
+        of_pair = {f"control_{name}": value for name, value in self.control.columns().items()}
+        known = self.decision.columns() | of_pair | vars(self)
+        return known | {"control": self.control.outcome}
 
 
 def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
@@ -135,7 +124,6 @@ def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
         there = (c.evidence(c.ratio and not in_unit, control).objection for c in cells)
         return next(filter(None, there), "")
 
-    first = cells[0]
     if facts.get("unit") == wording.RATIO and decision.margin and "assay" not in facts:
         shown = [cell.assay(decision.margin) for cell in cells]
         lacking = (outcome for outcome in shown if outcome not in (NONE, outcomes.DIFFERENT))
@@ -146,9 +134,8 @@ def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
         name: JOINED.join(dict.fromkeys(getattr(cell, name) for cell in cells))
         for name in ("case", "arm", "against")
     }
-    identity, objected = worst(cell.identity for cell in cells), objection(control=False)
-    named |= {"metric": first.metric, "identity": identity, "objection": objected}
-    return Finding(decision=decision, **named | facts)
+    named |= {"metric": cells[0].metric, "identity": worst(cell.identity for cell in cells)}
+    return Finding(decision=decision, **{"objection": objection(control=False)} | named | facts)
 
 
 def untested(subject: Cell | Absent, reason: str = "") -> Finding:
@@ -167,14 +154,10 @@ def without_levels(cell: Cell, parameter: str, missing: Sequence[str]) -> Findin
 def too_few(
     cells: Sequence[Cell], blocks: int, needed: int = 2, reason: str = "", **facts: Any
 ) -> Finding:
-    """The finding where too few blocks count, by default with the commonest reason why.
-
-    `needed`: how many it takes at least.
-    """
+    """The finding where too few blocks count, by default with the commonest reason why."""
     if not reason:
-        shortage = cells[0].shortage
-        reason = f"too few blocks: {blocks} of at least {needed}"
-        reason += f" ({shortage})" if shortage else ""
+        why = f" ({cells[0].shortage})" if cells[0].shortage else ""
+        reason = f"too few blocks: {blocks} of at least {needed}{why}"
         facts["unit"] = cells[0].unit
     open_finding = about(cells, Decision(blocks), **facts, strain=math.inf)
     return open_finding.ended(terms.INCONCLUSIVE, reason)
@@ -184,10 +167,8 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     """The finding, if what the engine asks of every conclusion lets its verdict stand.
 
     Of claims more is asked: the same binary on both sides, and six blocks for whatever is not
-    shown to be the same.
-
-    `proves_sameness`: whether the rule concludes that two things are the same. Then the A/A pair
-    has to pass the same test; otherwise there must be one that does not differ from itself.
+    shown to be the same. If the rule `proves_sameness`, the A/A pair has to pass the same test;
+    otherwise there must be one that does not differ from itself.
     """
     # That few nodes or sessions are left says why the blocks were too few.
     is_open = found.verdict == terms.INCONCLUSIVE and found.objection != CLUSTERS

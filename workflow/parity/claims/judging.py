@@ -10,19 +10,10 @@ from parity.analysis.decision import CONTROL_DIFFERS
 from parity.analysis.estimate import ALPHA
 from parity.analysis.methods import holm
 from parity.claims import terms
-from parity.claims.cells import (
-    CASE_IS_THERE,
-    NODES,
-    Absent,
-    JudgingData,
-    Scope,
-    Selection,
-    nearest,
-    resolve,
-)
+from parity.claims.cells import NODES, Absent, JudgingData, Scope, Selection, nearest, resolve
 from parity.claims.finding import AGAINST, JOINED, PASSED, Finding, gated, looked_at_once, untested
 from parity.claims.register import Claim, Test
-from parity.claims.rules import Rule, rules
+from parity.claims.rules import WORDS, Rule, rules
 from parity.core.wording import counted, listed, number
 from parity.plan.plan import Plan
 from parity.plan.system import CLUSTER, MACHINE
@@ -35,29 +26,14 @@ MAGNITUDE, ANCHOR, MOST = "magnitude", "anchor", "most"
 # What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
 SHORT_OF_FULL = {terms.CONTRADICTED: terms.DIFFERS, **dict.fromkeys(PASSED, terms.ORDER_OK)}
 UNDECIDED = (terms.NOT_TESTED, terms.INCONCLUSIVE)
-# How the comparisons are counted that ended as the claim did.
-ENDED = {
-    **dict.fromkeys(AGAINST, "against it"),
-    **dict.fromkeys(PASSED, "for it, this the least certain"),
-    terms.ORDER_OK: "in order, this the least certain",
-    terms.INCONCLUSIVE: "open",
-}
-# What a level of a parameter is called where its own name does not say it.
-CALLED = {
-    "nodes": "node count", "ranks": "rank count", "containers_per_node": "container count",
-    "threads": "thread count", SECONDS: "duration",
-    **dict.fromkeys(("n", "prime", "elements", "class", "gigabytes"), "size"),
-}  # fmt: skip
+CALLED, ENDED = WORDS["called"], WORDS["ended"]
 # Arm with that which it is compared with, and the parameters of the case.
 DecidedCell = tuple[tuple[str, str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim ends as, with all that it rests on.
-
-    `p_adjusted`: Holm's p within study and kind; None for a claim of no such family.
-    """
+    """What a claim ends as, with all that it rests on."""
 
     claim: Claim
     capability: str  # what this kind of system can test of the claim
@@ -65,7 +41,7 @@ class Verdict:
     reason: str
     findings: tuple[Finding, ...] = ()
     coverage: str = ""  # how much of what it speaks of was decided; empty if nothing is said
-    p_adjusted: float | None = None
+    p_adjusted: float | None = None  # Holm's within study and kind; None outside of such a family
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -96,9 +72,8 @@ class Verdict:
             return p, against
         worst = _worst(pool).values()
         against_most = _partial(worst, AGAINST, (len(worst) + 1) // 2)
-        both = 1 if against is None else 2
-        least = min(1.0 if against is None else against, against_most)
-        return max(p or 0.0, p_of_most(pool)), min(1.0, both * least)
+        both = [against_most] if against is None else [against_most, against]
+        return max(p or 0.0, p_of_most(pool)), min(1.0, len(both) * min(both))
 
 
 def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
@@ -112,7 +87,7 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
         if kind.support == MACHINE and claim.capability[CLUSTER] != NO_CAPABILITY:
             reason += "; a cluster can"
         return Verdict(claim, capability, terms.NOT_TESTED, claim.not_tested or needs or reason)
-    numbers = [test for test in claim.tests if not test.reading]
+    numbers = (test for test in claim.tests if not test.reading)
     found = corrected([f for test in numbers for f in _findings(test, claim, datasets)])
     of_most = _tests_of_most(claim)
     pool = iter(most_hold([finding for finding in found if finding.test in of_most]))
@@ -138,16 +113,14 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
     if capability in PARTLY and verdict in (terms.ORDER_OK, terms.DIFFERS):
         reason += f"; {PARTLY[capability]} can be tested here"
     aside = lacking
-    for test in (test for test in claim.tests if test.reading):
-        read = _findings(test, claim, datasets)
-        aside = [*aside, *read]
+    for test in filter(lambda test: test.reading, claim.tests):
+        aside += (read := _findings(test, claim, datasets))
         reason += f"; {test.reading}: {verdict_of(read)}, {reason_of(read)}"
     shown = (*rest, *(replace(finding, counts=False) for finding in aside))
     return Verdict(claim, capability, verdict, reason, shown, covered)
 
 
 def _tests_of_most(claim: Claim) -> set[int]:
-    """The tests of a claim whose cells are one pool, most of which have to pass."""
     return {test.number for test in claim.tests if test.options.get("of_cells") == MOST}
 
 
@@ -159,16 +132,13 @@ def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list
     """
     nothing = Absent(test.cells.metric, "", "", "the dataset has too few arms for it")
     if test.waits_for:
-        waits = f"waits for {listed(test.waits_for)}"
-        return [replace(untested(nothing, waits), test=test.number)]
-    rule, kind = rules()[test.rule], datasets[0].dataset.kind
+        return [replace(untested(nothing, f"waits for {listed(test.waits_for)}"), test=test.number)]
+    rule, support = rules()[test.rule], datasets[0].dataset.kind.support
     scopes = [resolve(test.cells, data, test.than, claim.values) for data in datasets]
     found = of_datasets([_of_dataset(rule, test, scope) for scope in scopes], rule.every_pair)
-    if not found and not any(scope.cells for scope in scopes):
-        found = [untested(missing) for missing in nearest(scopes)]
-    found = found or [untested(nothing)]
-    is_on_cluster = claim.kind != MAGNITUDE or kind.support != MACHINE
-    is_full = claim.capability[kind.support] == FULL and is_on_cluster
+    missing = [] if any(scope.cells for scope in scopes) else nearest(scopes)
+    found = found or [*map(untested, missing or [nothing])]
+    is_full = claim.capability[support] == FULL and (claim.kind, support) != (MAGNITUDE, MACHINE)
     plans = {data.dataset.name: data.plan for data in datasets}
     decided = [
         ((one.arm, one.against), {NODES: case.nodes, **case.parameters})
@@ -179,8 +149,7 @@ def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list
     covered, most = coverage(test.cells, decided)
     after = []
     for one in found:
-        is_for = one.verdict in PASSED and one.verdict != terms.ORDER_OK
-        ended = most if is_for else one.verdict
+        ended = most if one.verdict in (terms.SUPPORTED, terms.HOLDS_IN_PART) else one.verdict
         if one.verdict in AGAINST and (short := _shorter(test.cells, plans[one.dataset], one)):
             one, ended = one.opened(short), terms.INCONCLUSIVE
         ended = ended if is_full else SHORT_OF_FULL.get(ended, ended)
@@ -191,7 +160,7 @@ def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list
 def _of_dataset(rule: Rule, test: Test, scope: Scope) -> list[Finding]:
     """What a test finds in one dataset, after its gates; nothing if it holds no cell at all."""
     if not scope.cells:
-        return [untested(absent) for absent in scope.absent if absent.near == CASE_IS_THERE]
+        return [untested(absent) for absent in scope.absent if absent.of_arm]
     data, least, after = scope.data, test.cells.shortest_seconds, list[Finding]()
     brief = {cell.case: took for cell in scope.cells if least and (took := cell.seconds) < least}
     for one in (*map(untested, scope.absent), *rule.find(test.options, scope)):
@@ -222,15 +191,12 @@ def _shorter(chosen: Selection, plan: Plan, found: Finding) -> str:
 
 
 def coverage(chosen: Selection, decided: Iterable[DecidedCell]) -> tuple[str, str]:
-    """How much of what a test's statement speaks of was decided, parameter by parameter.
+    """How much of what a test's statement speaks of was decided, and the most it can end as.
 
-    A level counts if it was decided for every arm, what one arm shows at 512 nodes says nothing
-    of another that ran on one, and at declared levels of the other parameters. One of these
-    that was decided at none of its levels says so itself and takes nothing from the rest.
-
-    Returns:
-        In words (`1 of 10 node counts, size 24 for 104`; empty if no level is declared), and
-        the most that the test can end as.
+    In words, such as `1 of 10 node counts, size 24 for 104`; empty if no level is declared. A level
+    counts if it was decided for every arm, what one arm shows at 512 nodes says nothing of another
+    that ran on one, and at declared levels of the other parameters. One of these that was decided
+    at none of its levels says so itself and takes nothing from the rest.
     """
     several = {name: levels for name, levels in chosen.parameters.items() if len(levels) > 1}
     wanted, cells = several | dict(chosen.levels), list(decided)
@@ -372,8 +338,7 @@ def most_hold(pool: Sequence[Finding]) -> list[Finding]:
         if found.verdict in AGAINST and not (holds and found.is_near):
             after.append(found.opened(f"against it, but {passed} of {len(worst)} pass"))
         else:
-            rests_on = not holds or worst[found.of].verdict in PASSED
-            after.append(replace(found, counts=rests_on))
+            after.append(replace(found, counts=not holds or worst[found.of].verdict in PASSED))
     return after
 
 

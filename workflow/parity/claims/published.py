@@ -8,9 +8,7 @@ import pandas as pd
 from parity.core.errors import UserError, shown
 from parity.core.files import finite, read_rows, row_of
 
-COLUMNS = (
-    "claim", "study", "benchmark", "runtime", "nodes", "metric", "value", "unit", "place",
-)  # fmt: skip
+COLUMNS = ("claim", "study", "benchmark", "runtime", "nodes", "metric", "value", "unit", "place")
 TABLE_1, FIGURES = "ruiz_table1.csv", "ruiz_figures.csv"
 
 
@@ -26,8 +24,7 @@ class Published:
 class Defect:
     """A row of config/published/statements.csv: a statement that arithmetic alone can check.
 
-    The arithmetic is that of tests/unit/claims/test_published.py, from the published numbers
-    beside it. Nothing is mended: what does not come out is said in the paper's discussion.
+    That of tests/unit/claims/test_published.py. Nothing is mended: the discussion says it.
     """
 
     study: str
@@ -39,10 +36,7 @@ class Defect:
 
 
 def load_published(path: Path) -> dict[str, dict[str, Published]]:
-    """The numbers of config/published/claims.csv by claim and `<metric>/<runtime>`.
-
-    Raises UserError: other columns, a value that is no number, or a key given twice.
-    """
+    """The numbers of config/published/claims.csv by claim and `<metric>/<runtime>`."""
     numbers: dict[str, dict[str, Published]] = {}
     for index, row in enumerate(read_rows(path, COLUMNS)):
         where, key = row_of(path, index), f"{row['metric']}/{row['runtime']}"
@@ -54,10 +48,7 @@ def load_published(path: Path) -> dict[str, dict[str, Published]]:
 
 
 def defects(path: Path) -> tuple[Defect, ...]:
-    """The statements of config/published/statements.csv, in the order of the studies.
-
-    Raises UserError: other columns, or `holds` is neither yes nor no.
-    """
+    """The statements of config/published/statements.csv, in their order; or UserError."""
     answers = {"yes": True, "no": False}
     statements = []
     for index, row in enumerate(read_rows(path, tuple(Defect.__annotations__))):
@@ -74,7 +65,6 @@ def published_tables(folder: Path) -> dict[str, pd.DataFrame]:
 
     The table has a row per code and columns of value (percent or time_ms), configuration and
     component; the bars, s, a row per figure, code and what the x axis has, and a column per series.
-
     Raises UserError: a value is missing, no number, or there twice.
     """
     return {TABLE_1: table_1(folder / TABLE_1), FIGURES: figures(folder / FIGURES)}
@@ -92,18 +82,15 @@ def table_1(path: Path) -> pd.DataFrame:
 
 def figures(path: Path) -> pd.DataFrame:
     """The bars of `published_tables`."""
-    rows = ["place", "benchmark", "x"]
-    columns = ["place", "figure", "benchmark", "x", "series", "seconds"]
-    given = _values(path, columns, [*rows, "series"], ["seconds"])
+    rows, columns = ["place", "benchmark", "x"], ["place", "figure", "benchmark", "x", "series"]
+    given = _values(path, [*columns, "seconds"], [*rows, "series"], ["seconds"])
     return given.pivot(index=rows, columns="series", values="seconds")
 
 
 def _values(path: Path, columns: list[str], named: list[str], values: list[str]) -> pd.DataFrame:
     """The rows of a file whose `values` are numbers, each named once."""
-    rows = read_rows(path, columns)
-    given = pd.DataFrame(rows, columns=columns)
-    twice = given.duplicated(named).to_numpy()
-    if twice.any():
+    given = pd.DataFrame(rows := read_rows(path, columns), columns=columns)
+    if (twice := given.duplicated(named).to_numpy()).any():
         raise UserError("this value is there twice", where=row_of(path, int(twice.argmax())))
     for name in values:
         given[name] = [finite(row[name], name, row_of(path, i)) for i, row in enumerate(rows)]

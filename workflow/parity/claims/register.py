@@ -14,8 +14,9 @@ import jsonschema
 import parity.claims
 from parity.analysis import decision
 from parity.benchmarks import benchmarks
+from parity.benchmarks.description import OF_ANY
 from parity.benchmarks.model import Benchmark, placed_metrics
-from parity.claims.cells import Selection
+from parity.claims.cells import NODES, PER_NODE, RANKS, Selection
 from parity.claims.published import Published, load_published
 from parity.claims.rules import rules
 from parity.claims.sums import with_sums
@@ -36,17 +37,12 @@ NOT_OPTIONS = {
 FINDINGS, OF_FINDINGS = "findings", ("tests", "mechanism", "refuted_by")
 # What a claim may say beside its tests, in words.
 FOR_PEOPLE = ("where", "published", "mechanism", "refuted_by", "needs")
-_COUNT = {"type": "integer", "minimum": 1}
-_PLACED = ("nodes", "ranks", "containers_per_node")
+_PLACED = {key: {"type": "integer", "minimum": 1} for key in (NODES, RANKS, PER_NODE)}
 
 
 @dataclass(frozen=True)
 class Test:
-    """One condition of a claim.
-
-    `reading`: what the publication reads into its number, if the test holds that against the data
-    and not the number. It stands beside the verdict, which does not rest on it.
-    """
+    """One condition of a claim."""
 
     number: int
     rule: str
@@ -55,6 +51,8 @@ class Test:
     instead_of: str  # what differs from the published experiment; empty if nothing does
     waits_for: tuple[str, ...] = ()  # names in its cells that nothing declares yet (`Declared`)
     system: str = ""  # the kind of system that it is for, `machine` or `cluster`; empty for both
+    # What the publication reads into its number, if the test holds that against the data and not
+    # the number. It stands beside the verdict, which does not rest on it.
     reading: str = ""
 
     @property
@@ -65,12 +63,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Claim:
-    """A published statement, or a finding of ours.
-
-    Attributes:
-        capability: what a `machine` and what a `cluster` can say of it (`scales` in the file).
-        mechanism, refuted_by: of a finding what makes it so, and what would refute it, for people.
-    """
+    """A published statement, or a finding of ours."""
 
     id: str
     study: str
@@ -78,9 +71,9 @@ class Claim:
     statement: str  # in our words
     where: str
     published: str  # what the paper gives for it, for people
-    mechanism: str
-    refuted_by: str
-    capability: Mapping[str, str]
+    mechanism: str  # of a finding what makes it so, for people
+    refuted_by: str  # and what would refute it
+    capability: Mapping[str, str]  # what a `machine` and a `cluster` can say of it (`scales`)
     tests: tuple[Test, ...]  # all must hold; empty if `not_tested` says why there is none
     not_tested: str
     needs: str  # what it takes to test it, where no data that there are can; for people
@@ -99,26 +92,21 @@ class Claim:
         Words for people are no part of it.
         """
         tests = self.definition["tests"]
-        used = {test["published"] for test in tests if "published" in test}
+        used = {test["published"]: self.values[test["published"]] for test in tests
+                if "published" in test}  # fmt: skip
         decides = {
-            **self.definition,
-            "analysis": decision.VERSION,
+            **self.definition, "analysis": decision.VERSION,
             "rules": {test["rule"]: rules()[test["rule"]].version for test in tests},
-            "published": {
-                key: [self.values[key].value, self.values[key].unit] for key in sorted(used)
-            },
-        }
+            "published": {key: [number.value, number.unit] for key, number in used.items()},
+        }  # fmt: skip
         return hashlib.sha256(canonical(decides).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Register:
-    """All claims of a file, in its order, and the studies that make them.
+    """All claims of a file, in its order, and the studies that make them."""
 
-    `name`: of the file; `claims` is the project's own, others are a user's or a site's.
-    """
-
-    name: str
+    name: str  # of the file; `claims` is the project's own, others are a user's or a site's
     studies: Mapping[str, Mapping[str, Any]]
     claims: tuple[Claim, ...]
 
@@ -152,10 +140,8 @@ class Declared:
         looked_along = (options.get("along"), options.get("order", ()))
         crossed = (options.get("factor"), options.get("levels", ()))
         named = [*cells.parameters.items(), *cells.levels.items(), looked_along, crossed]
-        for name, levels in named:
-            # `factor` is a number where a rule calls a ratio so.
-            if not isinstance(name, str):
-                continue
+        # `factor` is a number where a rule calls a ratio so.
+        for name, levels in ((name, levels) for name, levels in named if isinstance(name, str)):
             if name not in known:
                 missing.append(f"{benchmark.name}.{name}")
                 continue
@@ -168,11 +154,7 @@ class Declared:
     def require(
         self, cells: Selection, options: Mapping[str, Any], waits_for: Collection[str], where: str
     ) -> None:
-        """Refuse a test that names what nothing declares, or waits for what is there.
-
-        `where`: file, claim and number of the test.
-        Raises UserError: with the names.
-        """
+        """Refuse (UserError) a test that names what nothing declares or waits for what is there."""
         absent = self.missing(cells, options)
         if unknown := [name for name in absent if name not in waits_for]:
             allowed = f"benchmarks {', '.join(self.benchmarks)}"
@@ -202,37 +184,30 @@ def declared(plans: Iterable[Plan] = ()) -> Declared:
                 parameter: {"enum": [case[parameter] for case in cases if parameter in case]}
                 for parameter in sorted({key for case in cases for key in case})
             }
-            own = type(plan.definitions[name])
-            known[name] = type("Derived", (own,), {"parameters": levels})()
+            known[name] = type("Derived", (type(plan.definitions[name]),), {"parameters": levels})()
     for add in (with_sums, *extensions_with(parity.claims, "DECLARED")):
         known = add(known)
     return Declared(known, every_arm())
 
 
 def _parameters(benchmark: Benchmark) -> dict[str, Mapping[str, Any]]:
-    """JSON schema of each parameter that a case of this benchmark can have."""
     factors = {name: {"enum": list(levels)} for name, levels in benchmark.factors.items()}
-    placed = dict.fromkeys(_PLACED, _COUNT) if benchmark.allocations else {}
+    placed = _PLACED if benchmark.allocations else {}
     return {**benchmark.all_parameters, **factors, **placed}
 
 
 def _metrics(benchmark: Benchmark) -> list[str]:
-    """The metrics that runs of this benchmark can have, the kernel's counters with them."""
     counted = placed_metrics() if benchmark.allocations else ()
-    return [quantity.metric for quantity in (*benchmark.metrics, *counted)]
+    return [quantity.metric for quantity in (*benchmark.metrics, *counted, *OF_ANY)]
 
 
 def load_register(path: Path, published: Path | None, declared: Declared | None = None) -> Register:
-    """The claims of a file, checked.
+    """The claims of a file such as config/claims.yaml, checked.
 
-    Args:
-        path: config/claims.yaml, or another file of that form.
-        published: config/published/claims.csv; None for claims without published numbers.
-        declared: what the cells may name; None leaves them unchecked.
-
-    Raises UserError: an unknown key, rule or study, a repeated id, an option out of range, a
-    published number that is not there, a name that nothing declares, or a finding that lacks one of
-    `OF_FINDINGS`; with the claim.
+    `published`: config/published/claims.csv; None for claims without published numbers. `declared`:
+    what the cells may name; None leaves them unchecked. Raises UserError, with the claim: an
+    unknown key, rule or study, a repeated id, an option out of range, a published number that is
+    not there, a name that nothing declares, or a finding that lacks one of `OF_FINDINGS`.
     """
     document = load_checked(path, "claims")
     numbers = load_published(published) if published else {}
@@ -246,21 +221,16 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
         if study not in studies:
             raise UserError(f"unknown study {study}", where=where, allowed=", ".join(studies))
         if path.stem == FINDINGS and (lacking := [key for key in OF_FINDINGS if key not in entry]):
-            problem, allowed = f"a finding without {listed(lacking)}", listed(OF_FINDINGS)
+            lacks, every = listed(lacking), f"every finding has {listed(OF_FINDINGS)}"
             action = "say what makes it so, and what would show that it is wrong"
-            allowed = f"every finding has {allowed}"
-            raise UserError(problem, where=where, allowed=allowed, action=action)
+            raise UserError(f"a finding without {lacks}", where=where, allowed=every, action=action)
         tests, values = entry.get("tests", ()), numbers.get(entry["id"], {})
-        made = []
+        made, decides = list[Test](), []
         for number, test in enumerate(tests, start=1):
-            made.append(_test(number, test, values, f"{where}: tests.{number}"))
+            made.append(one := _test(number, test, values, f"{where}: tests.{number}"))
             if declared:
-                of_test = (made[-1].cells, made[-1].options, made[-1].waits_for)
-                declared.require(*of_test, f"{where}: tests.{number}")
-        decides = [
-            {key: value for key, value in test.items() if key not in ("instead_of", "waits_for")}
-            for test in tests
-        ]
+                declared.require(one.cells, one.options, one.waits_for, f"{where}: tests.{number}")
+            decides.append({k: test[k] for k in test if k not in ("instead_of", "waits_for")})
         told = {name: entry.get(name, "") for name in FOR_PEOPLE}
         claims.append(Claim(
             entry["id"], study, entry["kind"], entry["claim"], capability=entry["scales"],
@@ -271,11 +241,7 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
 
 
 def load_users_claims(path: Path, declared: Declared | None = None) -> Register:
-    """The claims of a user or a site, whose published numbers stand beside them, if any do.
-
-    Such a file may leave out study, place and published words, and its published numbers are
-    those of the .csv file of the same name.
-    """
+    """The claims of a user or a site, and the numbers of a .csv file of the same name, if any."""
     numbers = path.with_suffix(".csv")
     return load_register(path, numbers if numbers.exists() else None, declared)
 
@@ -283,11 +249,7 @@ def load_users_claims(path: Path, declared: Declared | None = None) -> Register:
 def _test(
     number: int, entry: Mapping[str, Any], values: Mapping[str, Published], where: str
 ) -> Test:
-    """A test whose keys are those of its rule.
-
-    Raises UserError: an unknown rule, an option it does not have, or a published number that the
-    claim does not have.
-    """
+    """A test whose keys are those of its rule."""
     known, name = rules(), entry["rule"]
     check(name, {"type": "string", "description": "A rule's name."}, f"{where}.rule")
     if name not in known:
@@ -309,8 +271,8 @@ def _test(
         raise UserError(problem, where=f"{where}.published", allowed=allowed)
     cells = Selection.of(entry["cells"])
     if len(cells.against) > 1 and len(cells.against) != len(cells.arms or ()):
-        problem, allowed = f"{len(cells.against)} arms to compare with", "as many as `arms` lists"
-        allowed = f"one for all arms, or {allowed}"
+        problem = f"{len(cells.against)} arms to compare with"
+        allowed = "one for all arms, or as many as `arms` lists"
         raise UserError(problem, where=f"{where}.cells.against", allowed=allowed)
     given = defaults | {key: entry[key] for key in entry if key not in NOT_OPTIONS}
     beside = {key: entry.get(key, "") for key in ("instead_of", "system", "reading")}

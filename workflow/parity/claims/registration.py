@@ -35,11 +35,7 @@ COLUMNS = tuple(field.name for field in fields(Registration))
 
 
 def load(path: Path) -> tuple[Registration, ...]:
-    """The registrations, in their order.
-
-    Raises UserError: no such CSV file, a line without a time and its zone, or times that run
-    backwards.
-    """
+    """The registrations of such a CSV file; raises UserError if one's time is none or runs back."""
     rows = [Registration(**row) for row in read_rows(path, COLUMNS)]
     times = [moment(row.registered, "registered", row_of(path, i)) for i, row in enumerate(rows)]
     if times != sorted(times):
@@ -55,10 +51,7 @@ def plan_name(plan: Plan) -> str:
 
 
 def refuse_shared_ids(registers: Sequence[Register]) -> None:
-    """Claims are registered by their names, so no two files may have one in common.
-
-    Raises UserError: they have; with the names.
-    """
+    """Refuse (UserError) files with a claim's name in common: claims are registered by it."""
     counts = Counter(claim.id for register in registers for claim in register.claims)
     if shared := [name for name, count in counts.items() if count > 1]:
         problem = f"claims of several files have the same name: {', '.join(shared)}"
@@ -70,8 +63,7 @@ def refuse_shared_ids(registers: Sequence[Register]) -> None:
 def short_of(register: Register, plan: Design, blocks: Mapping[str, int]) -> dict[str, int]:
     """The claims that a plan holds cells of and cannot decide, with the blocks that it takes.
 
-    `blocks`: how many hold a case, by its name. Fewer than show any difference are a rehearsal,
-    which is to decide nothing.
+    `blocks`: of each case; fewer than show any difference are a rehearsal, to decide nothing.
     """
     short: dict[str, int] = {}
     for claim, test in ((one, test) for one in register.claims for test in one.tests):
@@ -88,18 +80,14 @@ def short_of(register: Register, plan: Design, blocks: Mapping[str, int]) -> dic
 def refuse_short_plans(
     registers: Sequence[Register], plans: Sequence[Path], registered: Sequence[Registration]
 ) -> None:
-    """Refuse a plan that is not registered yet and cannot decide a claim whose cells it holds.
-
-    Raises UserError: with the claims, and the blocks that each takes.
-    """
+    """Refuse (UserError) new plans that cannot decide a claim whose cells they hold."""
     known = {(row.what, row.sha256) for row in registered}
     for path in plans:
         plan = read_plan(path)
         if (plan_name(plan), plan_digest(path)) in known:
             continue
         held = Counter(case for block in plan.blocks for case in {run.case for run in block.runs})
-        short = ChainMap(*(short_of(register, plan, held) for register in reversed(registers)))
-        if short:
+        if short := ChainMap(*(short_of(each, plan, held) for each in reversed(registers))):
             told = ", ".join(f"{claim} takes {needed} blocks" for claim, needed in short.items())
             problem = f"the plan of {plan.campaign} cannot decide what it measures: {told}"
             allowed = f"its cases are held by {listed(sorted(set(held.values())))}"
@@ -117,10 +105,8 @@ def wanted(registers: Sequence[Register], plans: Sequence[Path]) -> list[tuple[s
 def missing(
     registered: Sequence[Registration], current: Sequence[tuple[str, str]], now: str
 ) -> list[Registration]:
-    """The lines to add: what is new, and claims that are not what was registered last.
-
-    A campaign may have several plans, an archived and a newer one; each is registered once.
-    """
+    """The lines to add: what is new, and claims that are not what was registered last."""
+    # A campaign may have several plans, an archived and a newer one; each is registered once.
     newest = {row.what: row.sha256 for row in registered}
     known = {(row.what, row.sha256) for row in registered}
     return [
@@ -131,10 +117,7 @@ def missing(
 
 
 def refuse_another_plan(path: Path, registered: Sequence[Registration]) -> None:
-    """Refuse a plan that is none of those registered for its campaign, whatever its checksums say.
-
-    Raises UserError: with the plan; one whose campaign nobody registered is let pass.
-    """
+    """Refuse (UserError) a plan that is none of those registered for its campaign, if any are."""
     what = plan_name(read_plan(path))
     known = {row.sha256 for row in registered if row.what == what}
     if known and plan_digest(path) not in known:
@@ -156,15 +139,11 @@ def status(
 ) -> str:  # fmt: skip
     """Whether a verdict rests on what was fixed before its data.
 
-    Args:
-        claim, plan: name and digest of each, as they are now.
-        first_run: start of the dataset's first run, ISO 8601; empty if none started.
-
-    Returns:
-        before-data: claim and plan are as they were last registered before the first run, and the
-        claim was not changed since. after-data: the claim is as it was registered, once, but it or
-        the plan not before the data. amended: the claim is another than was registered first, or
-        the plan none of its campaign's. unregistered: nobody ever registered the claim.
+    before-data: claim and plan are as they were last registered before the first run, and the claim
+    was not changed since. after-data: the claim is as it was registered, once, but it or the plan
+    not before the data. amended: the claim is another than was registered first, or the plan none
+    of its campaign's. unregistered: nobody ever registered the claim. `claim`, `plan`: name and
+    digest as they are now. `first_run`: its start, ISO 8601; empty if none started.
     """
     of_claim = [row for row in registered if row.what == claim[0]]
     if not of_claim:

@@ -34,8 +34,7 @@ def with_sums(known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
     made = dict(known)
     for name, benchmark in known.items():
         units = {quantity.metric: quantity.recorded for quantity in benchmark.metrics}
-        more = [Quantity(s.metric, s.label, units[s.of]) for s in SUMS if s.of in units]
-        if more:
+        if more := [Quantity(s.metric, s.label, units[s.of]) for s in SUMS if s.of in units]:
             changed = {"metrics": (*benchmark.metrics, *more)}
             made[name] = type("Derived", (type(benchmark),), changed)()
     return made

@@ -46,18 +46,11 @@ class Judgement:
 
     @classmethod
     def read(cls, folder: Path, results: Path = Path("results")) -> "Judgement":
-        """The judgement in a folder.
-
-        `results`: the folder of all datasets.
-        Raises UserError: an archived dataset that a verdict rests on was changed.
-        """
-        verdicts, evidence = (
-            schema.read(table, folder / f"{table.name}.parquet").to_pandas()
-            for table in (VERDICTS, EVIDENCE)
-        )
-        for name in sorted(set("; ".join(verdicts["datasets"]).split("; ")) - {""}):
+        """The judgement in a folder; raises UserError if an archive of `results` was changed."""
+        read = tables.read_all(TABLES, folder)
+        for name in sorted(set("; ".join(read["verdicts"]["datasets"]).split("; ")) - {""}):
             refuse_broken(results / name)
-        return cls(verdicts, evidence)
+        return cls(**read)
 
     def write(self, folder: Path) -> None:
         """Write both tables into a folder."""
@@ -69,24 +62,19 @@ def judge(
     register: Register, datasets: Sequence[JudgingData], registrations: Sequence[Registration],
     name: str = "",
 ) -> Judgement:  # fmt: skip
-    """Judge every claim by all datasets of one system together.
-
-    Args:
-        datasets: at least one, all of one kind of system.
-        name: what the datasets are called together; the only one's own name if not given.
-    """
+    """Judge every claim by all datasets of one system together; `name`: theirs if several."""
     ended = _adjusted([judged(claim, datasets) for claim in register.claims])
     first, code = datasets[0].dataset, code_of("claims")
     judgement = {"register": register.name, "judged": name or first.name, "scale": first.kind.label}
     verdicts, evidence = [], []
     for position, one in enumerate(ended, start=1):
-        stamp = _stamp(one, datasets, registrations, code)
-        verdicts.append({"position": position, **judgement, **_row(one), **stamp})
+        stamp = {"position": position} | _stamp(one, datasets, registrations, code)
+        known = _row(one) | judgement | stamp
+        verdicts.append({name: known[name] for name in VERDICTS.arrow.names})
         rule_of = {test.number: test.rule for test in one.claim.tests}
-        evidence += [
-            {"claim": one.claim.id, "rule": rule_of[finding.test], **finding.columns()}
-            for finding in one.findings
-        ]
+        for finding in one.findings:
+            known = finding.columns() | {"claim": one.claim.id, "rule": rule_of[finding.test]}
+            evidence.append({name: known[name] for name in EVIDENCE.arrow.names})
     return Judgement(tables.frame(VERDICTS, verdicts), tables.frame(EVIDENCE, evidence))
 
 
@@ -120,20 +108,14 @@ def _adjusted(judged: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _row(one: Verdict) -> dict[str, Any]:
-    """A claim's columns, but for what it was judged by."""
+    """What a verdict has for its table, and more, by the names of the columns."""
     claim, tested = one.claim, one.verdict != terms.NOT_TESTED
     most = decisive(one.all) if tested else Finding("", "", "", "")
-    numbers, controls = most.decision.columns(), {f.control.outcome for f in one.all}
+    controls = {f.control.outcome for f in one.all}
     stand_ins = [part for test in claim.tests for part in test.instead_of.split("; ") if part]
-    of_claim = ("study", "kind", "statement", "where", "published", "mechanism", "refuted_by")
-    of_verdict = ("capability", "verdict", "reason", "coverage")
-    return {
-        "claim": claim.id, **{name: getattr(claim, name) for name in of_claim},
-        **{name: getattr(one, name) for name in of_verdict},
-        **{name: numbers[name] for name in ("estimate", "low95", "high95", "margin")},
-        "smallest_margin": most.needed, "unit": most.unit,
+    return most.decision.columns() | vars(claim) | vars(one) | {
+        "claim": claim.id, "smallest_margin": most.needed, "unit": most.unit,
         "cells": sum(finding.verdict != terms.NOT_TESTED for finding in one.all),
-        "blocks": most.decision.blocks if tested else 0,
         "control": next((outcome for outcome in CONTROLS if outcome in controls), NONE),
         "p_value": one.p_values[0] if tested else None,
         "p_adjusted": one.p_adjusted if tested else None,
@@ -163,10 +145,7 @@ def _stamp(
 
 
 def load_expected(path: Path) -> dict[tuple[str, str], str]:
-    """The expected verdict by dataset and claim (config/expected_verdicts.csv).
-
-    Raises UserError: there is no such CSV file, or a line is there twice.
-    """
+    """The expected verdict by dataset and claim (config/expected_verdicts.csv); or UserError."""
     rows = read_rows(path, EXPECTED_COLUMNS)
     expected = {(row["dataset"], row["claim"]): row["verdict"] for row in rows}
     if len(expected) < len(rows):
@@ -175,10 +154,7 @@ def load_expected(path: Path) -> dict[tuple[str, str], str]:
 
 
 def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -> None:
-    """Compare the verdicts with those that are expected of the same data.
-
-    Raises UserError: nothing is expected of it, or a verdict is another; all are named.
-    """
+    """Refuse (UserError) verdicts that are not those expected of their data, or if none are."""
     dataset = verdicts["judged"].iloc[0]
     wanted = {claim: ended for (name, claim), ended in expected.items() if name == dataset}
     action = "if the new verdicts are right, keep them with `snakemake claims_accept`"

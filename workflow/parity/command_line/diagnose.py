@@ -31,7 +31,8 @@ def diagnose(
 ) -> None:  # fmt: skip
     """Say what in a container costs a program.
 
-    Looks at both sides, measures the steps between them, and says where a cost appears.
+    Looks at both sides, measures the steps between them, and says where a cost appears. Raises
+    UserError: a program is missing or fails, or the folder is there already.
 
     Args:
         program: the program and its words, after --
@@ -42,9 +43,6 @@ def diagnose(
         pattern: reads the program's own time, in one group
         better: which way what the pattern reads is better
         name: of the folder; the program's if not given
-
-    Raises:
-        UserError: a program is missing or fails, or the folder is there already.
     """
     outer, first = shlex.split(container), shlex.split(launcher)
     if not outer:
@@ -80,9 +78,7 @@ def diagnose(
             shutil.rmtree(folder)
             raise
         lines = [Line(NATIVE[0], [*first, *program], [*first, TRUE])]
-        for step in steps:
-            if step.obstacle:
-                continue
+        for step in (each for each in steps if not each.obstacle):
             words, start = step.setting.words(program, own), step.setting.start()
             lines.append(Line(step.title, [*first, *words], [*first, *start]))
         lines.append(Line(CONTAINER, [*first, *outer, *program], [*first, *outer, TRUE]))

@@ -7,8 +7,7 @@ from pathlib import Path
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.files import refuse_name
 from parity.imports.dataset import import_rows
-from parity.imports.forms import converter_of
-from parity.imports.rows import DIRECTIONS, Options, TextConverter, checked, refuse_unlike
+from parity.imports.rows import DIRECTIONS, Options, checked, converter_of, refuse_unlike
 
 # The arms that are taken for the reference and its double where nobody names them.
 REFERENCES = ("native-a", "native", "bare")
@@ -23,7 +22,8 @@ def import_(
 ) -> None:  # fmt: skip
     """Take results that were measured elsewhere.
 
-    Prints where the archive is, and what no conclusion from it can rest on.
+    Prints where the archive is, and what no conclusion from it can rest on. Raises UserError: what
+    was asked for, or a file, is wrong.
 
     Args:
         files: the results: a table (CSV), what a tool wrote, or each run's text <arm>-<block>.txt
@@ -36,9 +36,6 @@ def import_(
         arm: the parameter or variable whose values are the arms
         better: METRIC=lower or METRIC=higher, where the files do not say which way is better
         out: the folder of all archives
-
-    Raises:
-        UserError: what was asked for, or a file, is wrong.
     """
     refuse_name(study, "--study", _STUDY)
     if margin is not None and not 0 < margin < 100:
@@ -47,13 +44,12 @@ def import_(
     refuse_unknown(directions.values(), DIRECTIONS, "--better", "direction")
     converter, options = converter_of(files, form), Options(arm, directions)
     rows = [row for file in files for row in converter.rows(file, options)]
-    if isinstance(converter, TextConverter):
+    if converter.are_alike:
         refuse_unlike(rows)
     rows = checked(rows, converter.may_lack)
     arms = {row.arm for row in rows}
     reference = reference or next((arm for arm in REFERENCES if arm in arms), "")
-    if not double:
-        double = DOUBLES[reference] if DOUBLES.get(reference) in arms else reference
+    double = double or (DOUBLES[reference] if DOUBLES.get(reference) in arms else reference)
     fraction = None if margin is None else margin / 100
     pair, now = (reference, double), datetime.now(UTC)
     archive = import_rows(rows, files, study, title or study, pair, fraction, out, now)

@@ -25,9 +25,7 @@ MODULES = (
     *("measure", "diagnose", "import_results", "workflow", "software", "plan", "runner"),
     *("records", "analysis", "claims", "report", "preview", "checks"),
 )
-
-# Python 3.11 counts the depth of what it parses for all threads together.
-_PARSING = threading.Lock()
+_PARSING = threading.Lock()  # Python 3.11 counts the depth of parsing for all threads together
 
 
 class Command(NamedTuple):
@@ -41,8 +39,8 @@ class Command(NamedTuple):
     def code(self) -> Callable[..., None]:
         """The function, whose module is loaded now."""
         module = import_module(f"parity.command_line.{self.module}")
-        code: Callable[..., None] = getattr(module, self.function)
-        return code
+        found: Callable[..., None] = getattr(module, self.function)
+        return found
 
 
 def commands() -> dict[str, Command]:
@@ -52,10 +50,9 @@ def commands() -> dict[str, Command]:
         text = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
         with _PARSING:
             nodes = ast.parse(text).body
-        for node in nodes:
-            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
-                continue
-            if node.returns and ast.unparse(node.returns) == "None":
+        for node in (each for each in nodes if isinstance(each, ast.FunctionDef)):
+            is_public = not node.name.startswith("_")
+            if is_public and node.returns and ast.unparse(node.returns) == "None":
                 summary = (ast.get_docstring(node) or "").partition("\n")[0]
                 name = node.name.rstrip("_").replace("_", "-")
                 known[name] = Command(module, node.name, summary)
@@ -93,9 +90,8 @@ def add_options(parser: argparse.ArgumentParser, code: Callable[..., None]) -> N
     A list takes any number of words, a tuple the words of every time it is given, what may be
     None at most one, bool none. A variable number of arguments is what stands behind the options.
     """
-    described = dict(
-        re.findall(r"^    (\w+): ((?:.|\n {8})+)", inspect.getdoc(code) or "", re.MULTILINE)
-    )
+    text = inspect.getdoc(code) or ""
+    described = dict(re.findall(r"^    (\w+): ((?:.|\n {8})+)", text, re.MULTILINE))
     for parameter in inspect.signature(code).parameters.values():
         kind, name = parameter.annotation, parameter.name
         word = f"--{name.replace('_', '-')}"
@@ -129,10 +125,7 @@ def _json_object(text: str) -> dict[str, Any]:
 
 
 def refuse_out_of_range(**most: tuple[float | None, float]) -> None:
-    """Refuse (UserError) options, each with its value and the most that it may be, not above 0.
-
-    None is not given.
-    """
+    """Refuse (UserError) options by value, if given, and limit: more than it, or not above 0."""
     for name, (value, limit) in most.items():
         if value is not None and not 0 < value <= limit:
             allowed = f"more than 0, up to {limit:g}"

@@ -31,7 +31,7 @@ from parity.core.settings import load_yaml, schema
 from parity.core.wording import listed
 from parity.measure.busy import Begun, design_here
 from parity.measure.documents import BLOCK, read_sessions
-from parity.plan.plan import IN_TURN, SIDE_BY_SIDE
+from parity.plan.plan import IN_TURN, PLAN, SIDE_BY_SIDE, read_plan
 from parity.plan.system import load_system
 from parity.preview.terminal import duration
 from parity.runtimes import arms
@@ -45,10 +45,8 @@ SCALE = "measure"
 LOOKS, BLOCKS_A_MINUTE = [8, 13, 21, 34, 55, 90, 144, 233, 377, 610, 987], 9
 BLOCKS_PER_JOB = 1000
 _LIBRARY, _MISSING = re.compile(r"=> (/\S+) \(0x"), re.compile(r"(\S+) => not found")
-# Where Debian's packages put programs.
-_SYSTEM = ("/usr/", "/bin/", "/sbin/")
-# What is no file of anybody's.
-_PSEUDO = (Path("/dev"), Path("/proc"), Path("/sys"))
+_SYSTEM = ("/usr/", "/bin/", "/sbin/")  # where Debian's packages put programs
+_PSEUDO = (Path("/dev"), Path("/proc"), Path("/sys"))  # no files of anybody's
 SNAKEFILE = (
     "# The workflow, as a module: what is measured stands in config/.\n"
     "module parity:\n    snakefile: {snakefile!r}\n\nuse rule * from parity\n"
@@ -65,7 +63,9 @@ def measure(
 ) -> None:  # fmt: skip
     """Measure what containers cost a program: -- ./solver in.dat.
 
-    The same words with more minutes go on with what they have measured.
+    The same words with more minutes go on with what they have measured. Raises UserError: a number
+    is out of range, there is no such program, image or runtime, the folder holds another study, or
+    the workflow failed.
 
     Args:
         program: the program and its words, after --
@@ -84,10 +84,6 @@ def measure(
         share: how much of the work these words do: 0.1 for a tenth
         design: side-by-side compares CPU time on one CPU, in-turn waits for an idle node; auto
             goes side by side where the node is busy at the start, and no pattern is read
-
-    Raises:
-        UserError: a number is out of range, there is no such program, image or runtime, the
-            folder holds another study, or the workflow failed.
     """
     here = Path.cwd()
     # What a study takes as well, said of the words of this command.
@@ -212,7 +208,6 @@ def _refuse_another_study(study: Mapping[str, Any], file: Path) -> None:
 def _so_far(folder: Path, live: Path) -> str:
     """What the blocks say that were measured before somebody stopped."""
     from parity.analysis.analysis import analysed
-    from parity.plan.plan import PLAN, read_plan
     from parity.records.dataset import collect
     from parity.report import answer
 
@@ -231,19 +226,13 @@ def _so_far(folder: Path, live: Path) -> str:
 
 
 def _snakemake(folder: Path, targets: Sequence[str]) -> None:
-    """Measure, analyse and draw; its progress is our standard error.
-
-    Raises KeyboardInterrupt: it was stopped, and has ended.
-    """
-    command, environment = call_of(targets)
-    progress = sys.stderr.fileno()
+    """Measure and draw, progress to our standard error; KeyboardInterrupt: it was stopped."""
+    command, env = call_of(targets)
     # In a group of its own, so that all of it is told once, whether Ctrl-C or a signal to us alone
     # stops us; a batch system's is none of Ctrl-C.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    workflow = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=progress, process_group=0
-    )
+    workflow = subprocess.Popen(command, cwd=folder, env=env, stdout=sys.stderr, process_group=0)
     try:
         status = workflow.wait()
     except KeyboardInterrupt:
@@ -263,8 +252,7 @@ def _snakemake(folder: Path, targets: Sequence[str]) -> None:
 def chosen_arms(names: Iterable[str], known: Iterable[Arm]) -> list[str]:
     """The arms of these names; of a runtime's name, the first of its arms that can be used here.
 
-    What cannot be used is said on standard error, with what to do. UserError: a name is unknown, or
-    nothing that is named can be used here.
+    Others are said on standard error. UserError: a name is unknown, or none can be used here.
     """
     there = [arm for arm in known if arm.image_format and not arm.stands_in]
     allowed = sorted({name for arm in there for name in (arm.name, arm.runtime)})
@@ -272,8 +260,7 @@ def chosen_arms(names: Iterable[str], known: Iterable[Arm]) -> list[str]:
     refuse_unknown(names, allowed, "--runtimes", "runtime")
     usable, absent = dict[str, None](), list[str]()
     for name in names:
-        of_name = [arm for arm in there if arm.name == name]
-        of_name = of_name or [arm for arm in there if arm.runtime == name]
+        of_name = [a for a in there if a.name == name] or [a for a in there if a.runtime == name]
         presences = {arm.name: arm.probe() for arm in of_name}
         available = [arm for arm, presence in presences.items() if presence.available]
         usable |= dict.fromkeys(available[:1])
@@ -288,19 +275,13 @@ def chosen_arms(names: Iterable[str], known: Iterable[Arm]) -> list[str]:
 
 @dataclass(frozen=True)
 class OwnProgram:
-    """A program as it is called.
+    """A program as it is called."""
 
-    Attributes:
-        words: its absolute path and its words, those that name files of this machine absolute.
-        needs: files and folders of this machine that it needs in containers, by absolute path.
-        packages: Debian packages that bring it and its libraries; none with an image of its own.
-        is_here: whether its native build is on this machine.
-    """
-
-    words: tuple[str, ...]
-    needs: tuple[str, ...]
+    words: tuple[str, ...]  # its absolute path and its words, those that name files here absolute
+    needs: tuple[str, ...]  # files and folders that it needs in containers, by absolute path
+    # Debian packages that bring it and its libraries; none with an image of its own.
     packages: tuple[str, ...]
-    is_here: bool
+    is_here: bool  # whether its native build is on this machine
 
     @property
     def name(self) -> str:
@@ -312,9 +293,8 @@ class OwnProgram:
 def own_program(words: Sequence[str], has_image: bool, folder: Path) -> OwnProgram:
     """The program that `words` call in `folder`; UserError: there is none, or it cannot be run.
 
-    Without an image of its own everything is this machine's: what Debian brought comes with its
-    package into the image, all else is needed. With one, relative paths are this machine's, and
-    absolute ones the image's.
+    Without an image of its own all is this machine's: what Debian brought comes with its package
+    into the image, all else is needed. With one, relative paths are this machine's, others its own.
     """
     program = _program(words[0], has_image, folder)
     others, needs = [], set()
@@ -333,12 +313,9 @@ def own_program(words: Sequence[str], has_image: bool, folder: Path) -> OwnProgr
     brought = {} if has_image else _brought(program)
     if program not in brought and not (has_image and words[0].startswith("/")):
         needs.add(str(program))
-    return OwnProgram(
-        words=(str(program), *others),
-        needs=tuple(sorted(needs)),
-        packages=tuple(sorted(set().union(*brought.values()))),
-        is_here=program.is_file() and os.access(program, os.X_OK),
-    )
+    packages = tuple(sorted(set().union(*brought.values())))
+    is_here = program.is_file() and os.access(program, os.X_OK)
+    return OwnProgram((str(program), *others), tuple(sorted(needs)), packages, is_here)
 
 
 def _program(word: str, has_image: bool, folder: Path) -> Path:
@@ -361,10 +338,7 @@ def _program(word: str, has_image: bool, folder: Path) -> Path:
 
 
 def _brought(program: Path) -> dict[Path, set[str]]:
-    """What Debian's packages brought of a program and its libraries, with their names, by path.
-
-    UserError: a library is not there, or no package brought it, so no image would have it.
-    """
+    """The packages that brought a program and its libraries, by path; UserError: one has none."""
     linked = output_of(["ldd", program]) if answer_of(["ldd", program])[0] else ""
     if missing := _MISSING.search(linked):
         raise UserError(f"{program} does not find its library {missing[1]}")
@@ -394,23 +368,19 @@ def study_of(
 ) -> dict[str, Any]:  # fmt: skip
     """The content of the study's file. The reference is native wherever there is a native build.
 
-    `metrics`: what is read from what the program prints; its wall clock if there are none.
-    `shorter`, `share`: the program with less work, and how much; without, the shorter run of each
-    block does nothing, which tells what a start costs.
+    `metrics`: what is read from its output; else its wall clock. `shorter`, `share`: the program
+    with less work, and how much; else the shorter run does nothing: it tells what a start costs.
     """
     known = arms().values()
     pair = [arm.name for arm in known if (arm.is_native if program.is_here else arm.stands_in)][:2]
     line = shlex.join(program.words)
     command = {
-        "title": Path(program.words[0]).name[:60],
-        "program": _words(program),
-        "shorter": _words(shorter) if shorter else [],
-        "binaries": [program.words[0]],
+        "title": Path(program.words[0]).name[:60], "program": _words(program),
+        "shorter": _words(shorter) if shorter else [], "binaries": [program.words[0]],
         "packages": list(program.packages),
         "needs": sorted({*program.needs, *(shorter.needs if shorter else ())}),
-        "cpus": cpus,
-        "metrics": [*metrics],
-    }
+        "cpus": cpus, "metrics": [*metrics],
+    }  # fmt: skip
     own = {key: value for key, value in command.items() if value}
     benchmark = f"own-{name}" if name in benchmarks() else name
     enough = next((n for n in LOOKS[5:] if n >= BLOCKS_A_MINUTE * minutes), LOOKS[-1])

@@ -17,8 +17,7 @@ def plan(plan: Path, chances: Path, system: Path, archive: Path, images: Path, j
     planned = read_plan(plan)
     here = cost.surroundings_of(planned, load_system(system), jobs, archive, images)
     lines = [*cost.plan_lines(planned, here), "", *probe_lines(here.probes), ""]
-    lines += [chances.read_text(encoding="utf-8")]
-    print("\n".join(lines))
+    print("\n".join([*lines, chances.read_text(encoding="utf-8")]))
 
 
 def chances(

@@ -87,8 +87,7 @@ def print_claims(verdicts: Path, own: list[Path], folder: Path) -> None:
     """Print the verdict on every claim, and write the table in five forms; then one's own."""
     from parity.report import claims as shown
 
-    made = {folder: verdicts.parent}
-    made |= {folder / path.parent.name: path.parent for path in own}
+    made = {folder: verdicts.parent} | {folder / path.parent.name: path.parent for path in own}
     for destination, source in made.items():
         judged = Judgement.read(source).verdicts
         shown.write(judged, destination)

@@ -41,9 +41,8 @@ def clean(yes: bool = False) -> None:
         left = cache.forget(each) if yes else ""
         print(f"{each.size / 1e6:8.1f} MB  {each.store}  {each.name}  {left}".rstrip())
     done = "removed" if yes else "not removed without --yes"
-    print(
-        f"{total / 1e6:8.1f} MB  in all, {done}; files and layers that images share count each time"
-    )
+    shared = "files and layers that images share count each time"
+    print(f"{total / 1e6:8.1f} MB  in all, {done}; {shared}")
 
 
 def bootstrap_base(record: Path, log: Path, base_image: str, folder: str | None) -> None:

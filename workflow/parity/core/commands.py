@@ -21,15 +21,12 @@ _LONGEST_END_SECONDS = 20
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether something can be used here and now, as a probe answers.
-
-    If so, with the version that it says; else the reason, for the ledger, and what to do about it.
-    """
+    """Whether something can be used here and now, as a probe answers."""
 
     available: bool
-    version: str = ""
-    reason: str = ""
-    remedy: str = ""
+    version: str = ""  # that it says, if it can
+    reason: str = ""  # why not, for the ledger
+    remedy: str = ""  # what to do about it
 
 
 def no_fuse(device: Path = FUSE) -> Availability | None:
@@ -48,19 +45,14 @@ def output_of(
 ) -> str:  # fmt: skip
     """Run a command to its end, in a session of its own, and return its standard output.
 
-    What it does to its process group, such as to hang up, does not reach ours. Raises UserError:
-    the program is not there, failed (the message ends with its output), or had no room.
-
-    Args:
-        environment: variables on top of our own.
-        inherited: names of our own that it sees; all of them if not given.
-        log: file that the command line and both streams are appended to.
-        given: what it reads from its standard input.
+    What it does to its process group, such as to hang up, does not reach ours. It sees our own
+    variables of the names `inherited` (all by default), with `environment` on top, and reads
+    `given`. The command line and both streams are appended to `log`. Raises UserError: the program
+    is not there, failed (the message ends with its output), or had no room.
     """
     words = [str(word) for word in argv]
     ours = {k: v for k, v in os.environ.items() if inherited is None or k in inherited}
-    seen = {**ours, **(environment or {})}
-    pipe = subprocess.PIPE
+    seen, pipe = {**ours, **(environment or {})}, subprocess.PIPE
     try:
         process = subprocess.Popen(
             words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, errors="replace", env=seen,

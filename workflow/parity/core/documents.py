@@ -117,20 +117,15 @@ class _Version(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Format(Generic[D]):
-    """How a document is read; raises UserError with file and key if there is no such document.
-
-    Attributes:
-        upgrades: what turns a content of each version, from 1, into one of the next.
-        shape: the version that a content has; some of the oldest do not say it rightly.
-        file: its name in a folder, where it always has the same.
-        printed: whether its texts are people's and printed, and none may have a control character.
-    """
+    """How a document is read; raises UserError with file and key if there is no such document."""
 
     kind: type[D]
+    # What turns a content of each version, from 1, into one of the next.
     upgrades: Sequence[Callable[[Content], Content]] = ()
+    # The version that a content has; some of the oldest do not say it rightly.
     shape: Callable[[Mapping[str, Any]], Any] = methodcaller("get", "version")
-    file: str = ""
-    printed: bool = False
+    file: str = ""  # its name in a folder, where it always has the same
+    printed: bool = False  # whether people write and read it: without control characters
 
     def is_in(self, folder: Path) -> bool:
         """Whether a folder has the document's file."""
@@ -158,9 +153,8 @@ class Format(Generic[D]):
                 version = msgspec.json.decode(text, type=_Version).version
                 if type(version) is int and version == 1 + len(self.upgrades):
                     return msgspec.json.decode(text, type=self.kind)
-        content = parse_json(text, where)
         # What is no object is left to the class to refuse.
-        if isinstance(content, dict):
+        if isinstance(content := parse_json(text, where), dict):
             content = self._newest(content, where)
         document = as_document(content, self.kind, where)
         if self.printed:

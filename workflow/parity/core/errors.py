@@ -15,8 +15,7 @@ LONGEST_VALUE, LONGEST_LINE = 100, 2000
 # How a message for the user begins, and the status with which a command ends after it, which is
 # no traceback's.
 REFUSAL, REFUSED = "parity: ", os.EX_DATAERR
-# All but the line's end and the tabulator.
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but the line's end and the tabulator
 
 
 def shown(value: Any, written: Callable[[Any], str] = repr, most: int = LONGEST_VALUE) -> str:
@@ -47,9 +46,8 @@ class UserError(Exception):
         parts = {"  where:   ": where, "  allowed: ": allowed, "  to do:   ": action}
         text = "\n".join([what, *(f"{name}{part}" for name, part in parts.items() if part)])
         # A terminal would obey control characters; endless lines are cut.
-        super().__init__(
-            "\n".join(shown(line, str, LONGEST_LINE) for line in spelt_out(text).split("\n"))
-        )
+        lines = (shown(line, str, LONGEST_LINE) for line in spelt_out(text).split("\n"))
+        super().__init__("\n".join(lines))
 
 
 @contextmanager
@@ -88,12 +86,8 @@ def shown_to_the_user(status: int = 1) -> Iterator[None]:
 def print_checks(what: str, checks: Iterable[tuple[str, Callable[[], str]]]) -> None:
     """Make every check, whatever others find, and print a row each: its name, and what it says.
 
-    Args:
-        what: head of the first column.
-        checks: names, and functions that return what holds; their UserError is what differs.
-
-    Raises:
-        UserError: a check failed; it tells all that did.
+    `what`: head of the first column. `checks`: names, and functions that return what holds; their
+    UserError is what differs. Raises UserError: checks failed; it tells all that did.
     """
     rows, failed = [(what, "result")], []
     for name, check in checks:

@@ -19,10 +19,8 @@ from typing import Any
 
 from parity.core.errors import CONTROL, UserError, shown
 
-# The largest file that people write here, the register of claims, has 75 kB.
-LARGEST_INPUT = 1 << 18
-# What is no text stands in texts as a URL of itself (RFC 2397).
-_DATA = "data:;base64,"
+LARGEST_INPUT = 1 << 18  # the largest file that people write here, the claims, has 75 kB
+_DATA = "data:;base64,"  # what is no text stands in texts as a URL of itself (RFC 2397)
 # As people write numbers; Python takes nan, 1_000 and the digits of every script, too.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 # What may stand as one part of a path: it begins no option, and names no folder above.
@@ -66,8 +64,7 @@ def read_input(path: Path, most: int = LARGEST_INPUT) -> str:
         return read_regular(path, most).removeprefix("\ufeff")
     except FileNotFoundError:
         near = sorted(p.name for p in path.parent.glob("[!.]*.*") if p.suffix == path.suffix)
-        problem = "there is no such file"
-        action = "correct the path, or make the file"
+        problem, action = "there is no such file", "correct the path, or make the file"
         raise UserError(problem, where=str(path), allowed=", ".join(near), action=action) from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error

@@ -1,12 +1,10 @@
-"""The package itself: what its folders of modules provide, and which state of it runs.
-
-Adding a runtime or a benchmark is adding a file; a parser's fix re-parses and nothing else.
-"""
+"""The package itself: what its folders of modules provide, and which state of it runs."""
 
 import hashlib
 import platform
 import subprocess
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -20,8 +18,7 @@ PACKAGE = Path(__file__).parents[1]
 # Where the workflow's own files are, as they lie in a clone: an installation has them below the
 # package. The work is where somebody stands, who may have a config/ there, too.
 PROJECT = PACKAGE / "project" if (PACKAGE / "project").exists() else PACKAGE.parents[1]
-# Each extension is a folder with rooms that are called as the packages that they add to.
-EXTENSIONS = PACKAGE / "extensions"
+EXTENSIONS = PACKAGE / "extensions"  # a folder each, of rooms called as the packages they add to
 # From the ground up: what is done in one of them may follow from those before it, and from none
 # after it. The contracts in pyproject.toml hold the imports to it.
 LAYERS = (
@@ -42,15 +39,11 @@ def configured(path: str) -> str:
 
 def modules_with(package: ModuleType, attribute: str) -> list[Any]:
     """Values of `attribute` of a package's and its extensions' modules, in their names' order."""
-    return _values(package, attribute, package.__name__)
+    return extensions_with(package, attribute, package.__name__)
 
 
-def extensions_with(package: ModuleType, attribute: str) -> list[Any]:
-    """The same, of the extensions' modules alone."""
-    return _values(package, attribute)
-
-
-def _values(package: ModuleType, attribute: str, *packages: str) -> list[Any]:
+def extensions_with(package: ModuleType, attribute: str, *packages: str) -> list[Any]:
+    """The same, of the extensions' modules alone, and of those of `packages`."""
     room = package.__name__.removeprefix("parity.")
     inits = EXTENSIONS.glob(f"*/{room.replace('.', '/')}/__init__.py")
     rooms = (f"parity.extensions.{path.relative_to(EXTENSIONS).parts[0]}.{room}" for path in inits)
@@ -72,17 +65,12 @@ def code_of(package: str, root: Path = PACKAGE) -> str:
 
 
 def identity() -> dict[str, str | bool]:
-    """Which state of this program it is, for records.
-
-    Returns:
-        commit (empty outside of a clone), changed (whether tracked files differ from
-        it), package_sha256 (the sources that really run), lock_sha256, python.
-    """
+    """Which state of this program it is, for records; without a commit outside of a clone."""
     lock = PROJECT / "uv.lock"
     return {
-        "commit": _git(PROJECT, "rev-parse", "HEAD"),
-        "changed": bool(_git(PROJECT, "status", "--porcelain", "--untracked-files=no")),
-        "package_sha256": _digest(files_below(PACKAGE), PACKAGE),
+        "commit": _git("rev-parse", "HEAD"),
+        "changed": bool(_git("status", "--porcelain", "--untracked-files=no")),  # of tracked files
+        "package_sha256": _digest(files_below(PACKAGE), PACKAGE),  # the sources that really run
         "lock_sha256": _content(lock) if lock.exists() else "",
         "python": platform.python_version(),
     }
@@ -98,12 +86,10 @@ def _content(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _git(root: Path, *words: str) -> str:
+def _git(*words: str) -> str:
     """What git says of the project's own clone; nothing outside of one."""
-    if not (root / ".git").exists():
-        return ""
-    try:
-        done = subprocess.run(["git", "-C", root, *words], capture_output=True, text=True)
-    except FileNotFoundError:
-        return ""
-    return done.stdout.strip()
+    with suppress(FileNotFoundError):
+        if (PROJECT / ".git").exists():
+            done = subprocess.run(["git", "-C", PROJECT, *words], capture_output=True, text=True)
+            return done.stdout.strip()
+    return ""

@@ -76,10 +76,7 @@ class Private:
 
 
 def numbered(nodes: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What stands for the names of nodes: `node1` and so on, in the order of their names.
-
-    `nodes`: what its batch system calls each, and what it calls itself.
-    """
+    """`node1` and so on for names, in their order: the batch system's of each, and its own."""
     called = set(nodes)
     names = sorted({name for name, _ in called})
     width = len(str(len(names)))

@@ -27,12 +27,9 @@ _PARSER = _Parser("")
 # The register of claims has 5,000 values, nested 8 deep; aliases count as what they stand for.
 MOST_VALUES, MOST_NESTED = 20_000, 64
 _LONGEST_NUMBER = 64
-# Of so many violations the one that says most is shown.
-MOST_COMPARED = 500
+MOST_COMPARED = 500  # of so many violations the one that says most is shown
 _LARGEST_INTEGER = 2**63 - 1
 _TAG = "tag:yaml.org,2002:"
-
-
 NO_NUMBER = "not a finite number, or beyond 64 bits"
 
 
@@ -78,28 +75,25 @@ def _value(node: yaml.Node, known: dict[int, tuple[Any, int] | None]) -> tuple[A
         values.append(value)
         count += size
         if count > MOST_VALUES:
-            what = f"it has more than {MOST_VALUES} values, aliases replaced"
-            raise _refused(what, value_node)
+            raise _refused(f"it has more than {MOST_VALUES} values, aliases replaced", value_node)
     known[id(node)] = (dict(zip(keys, values, strict=True)) if tag == "map" else values), count
     return _value(node, known)
 
 
 def _scalar(node: yaml.ScalarNode) -> Any:
     text, kind = node.value, node.tag.removeprefix(_TAG)
-    problem, value = "", text
     if CONTROL.search(text):
-        problem = f"a control character in {shown(text)}"
-    elif kind != "str" and _PARSER.resolve(yaml.ScalarNode, text, (True, False)) != node.tag:
-        problem = f"{shown(text)} is no {kind}"
-    elif kind != "str" and len(text) > _LONGEST_NUMBER:
-        problem = f"{shown(text)} is too long for a number"
-    elif kind != "str":
-        made = _Parser.yaml_constructors.get(node.tag, _Parser.yaml_constructors[None])
-        value = made(_PARSER, node)
-        if isinstance(value, int | float) and not is_number(value):
-            problem = f"{shown(value)} is {NO_NUMBER}"
-    if problem:
-        raise _refused(problem, node)
+        raise _refused(f"a control character in {shown(text)}", node)
+    if kind == "str":
+        return text
+    if _PARSER.resolve(yaml.ScalarNode, text, (True, False)) != node.tag:
+        raise _refused(f"{shown(text)} is no {kind}", node)
+    if len(text) > _LONGEST_NUMBER:
+        raise _refused(f"{shown(text)} is too long for a number", node)
+    made = _Parser.yaml_constructors.get(node.tag, _Parser.yaml_constructors[None])
+    value = made(_PARSER, node)
+    if isinstance(value, int | float) and not is_number(value):
+        raise _refused(f"{shown(value)} is {NO_NUMBER}", node)
     return value
 
 
@@ -119,8 +113,7 @@ def _refuse_deep(text: str) -> None:
 
 def load_yaml(path: Path | str) -> Any:
     """The content of a YAML file; raises UserError, with line and column, where it has none."""
-    path = Path(path)
-    text = read_input(path)
+    text = read_input(path := Path(path))
     try:
         _refuse_deep(text)
         root = yaml.compose(text, Loader=_Parser)
@@ -162,13 +155,12 @@ def _is_integer(_: Any, value: Any) -> bool:
     return isinstance(value, int) and _is_number(_, value)
 
 
+_DRAFT = jsonschema.Draft202012Validator
+_TYPES = _DRAFT.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})
+_RULES = {"pattern": _whole_pattern, "uniqueItems": _unique_items}
 # The stubs have no types for `extend`.
 _Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
-    jsonschema.Draft202012Validator,
-    {"pattern": _whole_pattern, "uniqueItems": _unique_items},
-    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
-        {"integer": _is_integer, "number": _is_number}
-    ),
+    _DRAFT, _RULES, type_checker=_TYPES
 )
 
 
@@ -181,14 +173,10 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def check(document: Any, rules: dict[str, Any], where: str) -> None:
-    """Check a document against a JSON schema.
-
-    Raises UserError: with the violation that says most, the key's path and what is allowed there.
-    """
-    errors = _Validator(rules).iter_errors(document)
-    error = jsonschema.exceptions.best_match(islice(errors, MOST_COMPARED))
-    if error is not None:
-        key = ".".join(str(part) for part in error.absolute_path)
+    """Check a document against a JSON schema; the UserError is about what violates it most."""
+    errors = islice(_Validator(rules).iter_errors(document), MOST_COMPARED)
+    if (error := jsonschema.exceptions.best_match(errors)) is not None:
+        key = ".".join(map(str, error.absolute_path))
         what, allowed = _explain(error)
         raise UserError(what, where=f"{where}: {key}" if key else where, allowed=allowed)
 
@@ -232,7 +220,6 @@ def toolchains_of(path: Path | str) -> dict[str, Any]:
         return own
     others = load_checked(Path(path).with_name(named), "system").get("toolchains")
     if not others:
-        problem = f"{named} has no toolchains"
-        action = "name the file whose own `toolchains` are meant"
-        raise UserError(problem, where=f"{path}: toolchains_of", action=action)
+        action, where = "name the file whose own `toolchains` are meant", f"{path}: toolchains_of"
+        raise UserError(f"{named} has no toolchains", where=where, action=action)
     return {**others, **own}

@@ -5,8 +5,7 @@ import re
 from collections.abc import Collection, Iterable
 
 RATIO = "ratio"
-# A comma in brackets parts nothing of a list.
-_BRACKETED = re.compile(r"\([^()]*\)|\[[^][]*\]")
+_BRACKETED = re.compile(r"\([^()]*\)|\[[^][]*\]")  # a comma in it parts nothing of a list
 
 
 def counted(count: int, what: str) -> str:
@@ -103,10 +102,7 @@ def stands(low: float, high: float, limit: float, unit: str = RATIO) -> str:
 
 
 def margin(value: float | None, unit: str = RATIO) -> str:
-    """A margin, rounded upwards: `±1.16 %` of a ratio, `±35 MiB` of a difference.
-
-    None, an infinite one, or one that is no number is `no margin`.
-    """
+    """A margin, rounded upwards: `±1.16 %` of a ratio, `±35 MiB` of a difference, `no margin`."""
     if value is None or not math.isfinite(value):
         return "no margin"
     if unit == RATIO:

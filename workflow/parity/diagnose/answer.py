@@ -17,21 +17,16 @@ from parity.analysis.methods import holm
 from parity.diagnose.steps import CONTAINER, Step
 from parity.diagnose.study import NATIVE, PROGRAM, last_words, never_well, without_starts
 
-ANSWER = "answer.txt"
-WIDTH = 80
-ALPHA = 0.05
+ANSWER, WIDTH, ALPHA = "answer.txt", 80, 0.05
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One step of the measured ladder.
-
-    `ratio`, `increment`: its cost over native's, and over that of the step before.
-    """
+    """One step of the measured ladder."""
 
     title: str
-    ratio: Decision
-    increment: Decision
+    ratio: Decision  # its cost over native's
+    increment: Decision  # and over that of the step before
     p: float = 1.0  # that it costs neither more nor less than the step before, after Holm
     fails: str = ""  # the last words of its runs where none ended well; empty otherwise
 
@@ -44,11 +39,7 @@ class Rung:
 
 
 def concluded(dataset: Dataset, steps: Sequence[Step], margin: float, folder: Path) -> str:
-    """The text of `answer.txt` by what was measured.
-
-    Args:
-        margin: 0.03 for ±3 %.
-        folder: of the dataset.
+    """The text of `answer.txt` by what was measured in a folder; `margin` is 0.03 for ±3 %.
 
     Raises UserError: starting takes as long as the program.
     """
@@ -77,8 +68,7 @@ def causes_of(rungs: Sequence[Rung]) -> list[str]:
     although the container does not says nothing of it. What changes a cost the other way is no
     cause of it, nor the first while the cost over native is still none.
     """
-    last = rungs[-1]
-    if last.fails:
+    if (last := rungs[-1]).fails:
         return [next(rung.title for rung in rungs if rung.fails)]
     if last.ratio.outcome != outcomes.DIFFERENT:
         return []
@@ -90,9 +80,8 @@ def answer_of(
 ) -> str:
     """The answer, the table, and what is not in it."""
     differs, last = control.as_control == outcomes.DIFFERENT, rungs[-1]
-    causes = [] if differs else causes_of(rungs)
+    causes, share = [] if differs else causes_of(rungs), None
     reached = [rung.ratio.estimate for rung in rungs[:-1] if not rung.fails]
-    share = None
     if causes and causes[0] != CONTAINER and reached and not last.fails:
         share = math.log(reached[-1]) / math.log(last.ratio.estimate)
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -107,10 +96,8 @@ def answer_of(
 
 def _interval(decision: Decision) -> str:
     # Five characters each, as long as there are no more than three before the point.
-    value, low, high = (
-        f"{value:.{3 if value < 10 else 2 if value < 100 else 1}f}"
-        for value in (decision.estimate, *decision.interval95)
-    )
+    three = (decision.estimate, *decision.interval95)
+    value, low, high = (f"{it:.{3 if it < 10 else 2 if it < 100 else 1}f}" for it in three)
     return f"{value} [{low}, {high}]"
 
 

@@ -28,10 +28,8 @@ from parity.diagnose.surroundings import Surroundings, namespace_of, read, seen_
 CODE, PRELOADED, FILTER, IMAGE = "code", "preload", "filter-{}.bpf", "image"
 FILES, SQUASHED, ROOT = f"{IMAGE}/files", f"{IMAGE}/squashed", f"{IMAGE}/root"
 _SERVERS = {"squashfuse", "squashfuse_ll", "fuse-overlayfs"}
-LARGEST_IMAGE = 4 << 30
-_PR_SET_CHILD_SUBREAPER = 36
+LARGEST_IMAGE, _BYTES_OF_AN_INSTRUCTION, _PR_SET_CHILD_SUBREAPER = 4 << 30, 8, 36
 _SEIZE, _INTERRUPT, _DETACH, _GET_FILTER = 0x4206, 0x4207, 17, 0x420C
-_BYTES_OF_AN_INSTRUCTION = 8
 _FIRST_LOOK_SECONDS, _LOOK_SECONDS = 0.005, 0.05
 
 
@@ -57,21 +55,12 @@ class ProgramFails(UserError):
 def look(
     words: Sequence[str], program: Sequence[str], keep: Path | None = None, in_front: int = 0
 ) -> tuple[Surroundings, str]:
-    """Run the program once, and read what surrounds it as late as possible before it ends.
+    """What surrounds a program that is run once, as late as possible, and what it wrote.
 
-    Args:
-        words: all of the command line, a container's words included.
-        program: the program's own words, with which its process's end.
-        keep: folder to which a container's filters, code and image are copied; what was seen of a
-            program counts then even if it fails.
-        in_front: how many words of an interpreter the process has in front of the program's.
-
-    Returns:
-        What surrounds it, and what it wrote.
-
-    Raises:
-        ProgramFails: it fails, or cannot be started.
-        UserError: it may not be read, or is over too soon.
+    `words` are all of the command line, `program` those with which the process's end, after so many
+    `in_front` of an interpreter. To `keep` a container's filters, code and image are copied; what
+    was seen of a program counts then even if it fails. Raises ProgramFails: it fails, or cannot be
+    started. Raises UserError: it may not be read, or is over too soon.
     """
     adopt = partial(ctypes.CDLL(None).prctl, _PR_SET_CHILD_SUBREAPER)
     with TemporaryFile() as output, TemporaryFile() as errors:
@@ -113,7 +102,9 @@ def _watched(
         try:
             if now and (best is None or now[:3] >= best[:3]):
                 reading = read(now.pid, now.busy)
-                if server := _server():
+                # What serves a root on which a container lays its own is below us.
+                below = {child.name() for child in psutil.Process().children(recursive=True)}
+                if server := min(below & _SERVERS, default=""):
                     reading = replace(reading, root=f"fuse.{server}")
                 is_same = best and found and (best.busy, found.busy) == (now.busy, reading.busy)
                 # What comes late is a library that the program loads itself.
@@ -144,8 +135,7 @@ def _candidates(program: Sequence[str], began: float, in_front: int) -> Iterator
             if process.create_time() < began:
                 continue
             words = process.cmdline()
-            tail = words[-len(program) :]
-            front = len(words) - len(program)
+            tail, front = words[-len(program) :], len(words) - len(program)
             # Two words in front are an interpreter and its option.
             if not 0 <= front <= 2 or Path(tail[0]).name != name or tail[1:] != rest:
                 continue
@@ -154,23 +144,15 @@ def _candidates(program: Sequence[str], began: float, in_front: int) -> Iterator
             if is_ours or namespace_of("mnt", process.pid) != namespace_of("mnt"):
                 family = [process, *process.children(recursive=True)]
                 seconds, busy = max((sum(it.cpu_times()[:2]), it.pid) for it in family)
-                unlike = -abs(front - in_front)
-                yield _Seen(unlike, is_ours, seconds, len(above), process.pid, busy)
-
-
-def _server() -> str:
-    """The program below us that serves a root on which a container lays its own; empty if none."""
-    names = {process.name() for process in psutil.Process().children(recursive=True)}
-    return min(names & _SERVERS, default="")
+                yield _Seen(-abs(front - in_front), is_ours, seconds, len(above), process.pid, busy)
 
 
 def _copy(now: _Seen, reading: Surroundings, keep: Path, is_other: bool) -> None:
     """Copy what a step needs of a container: its filters, its code, and the image.
 
     Code has its own name and those of the links beside it, one of which is its SONAME. What is
-    preloaded is found by its path, and may have the name of a library.
-
-    `is_other`: whether what was copied before is of another process.
+    preloaded is found by its path, and may have the name of a library. `is_other`: whether what
+    was copied before is of another process.
     """
     process = Path(f"/proc/{now.busy}")
     if is_other:
@@ -181,9 +163,8 @@ def _copy(now: _Seen, reading: Surroundings, keep: Path, is_other: bool) -> None
         there = seen_at(process, path)
         beside = [link for link in there.parent.iterdir() if link.is_symlink()]
         names = {there.name, *(link.name for link in beside if link.readlink().name == there.name)}
-        copies = [keep / CODE / name for name in names]
-        if path in reading.preloaded.values():
-            copies = [copy_of(keep, path)]
+        is_preloaded = path in reading.preloaded.values()
+        copies = [copy_of(keep, path)] if is_preloaded else [keep / CODE / name for name in names]
         for copy in copies:
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(there.read_bytes())

@@ -26,63 +26,48 @@ LOADER = re.compile(r"ld(-[\w.-]+|64)?\.so(\.\d+)*")
 
 @dataclass(frozen=True)
 class Setting:
-    """All that is on at a step, as what its command line is made from.
-
-    Attributes:
-        group: what is written into files of its control group, as `<file>=<value>`.
-        variables: by name that of ours which has its value; None for one that is taken away.
-        filters: numbers of the container's filters that are loaded, from `folder`.
-        binds: this machine's folders in that root, by where they are there.
-    """
+    """All that is on at a step, as what its command line is made from."""
 
     folder: Path
     cpus: str = ""
     nice: int = 0  # added to this machine's own
     huge_pages: str = ""  # `1` with transparent ones, `0` without; empty for as it is
-    group: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()  # what is written into files of its group, as `<file>=<value>`
     limits: Mapping[str, str] = field(default_factory=dict)
-    variables: Mapping[str, str | None] = field(default_factory=dict)
+    variables: Mapping[str, str | None] = field(default_factory=dict)  # by ours; None: without
     namespaces: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()  # those that are dropped
     shared_memory: int = 0
-    filters: tuple[int, ...] = ()
+    filters: tuple[int, ...] = ()  # numbers of the container's that are loaded, from `folder`
     libraries: str = ""  # folder whose files come before this machine's libraries; empty for none
     program: str = ""  # file that is run in the place of the program's; empty for its own
     root: str = ""  # how the copy of the image is mounted as the root; empty for this machine's own
-    binds: Mapping[str, str] = field(default_factory=dict)
+    binds: Mapping[str, str] = field(default_factory=dict)  # folders here, by where they are there
     inside: str = "/"  # the folder in which the program runs there
 
     def words(self, program: Sequence[str], own: Sequence[str]) -> list[str]:
-        """The command line that runs a program in this setting.
+        """The command line that runs a program, in the words of its user, in this setting.
 
-        Args:
-            program: the words as the user gives them.
-            own: the words as the process has them, its executable first; the loader takes these.
+        `own`: the words as the process has them, its executable first; the loader takes these.
         """
-        words: list[str] = []
-        if self.group:
-            words += ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", name_in(self.folder)]
-            words += self.group
-        if self.cpus:
-            words += ["taskset", "-c", self.cpus]
-        if self.nice:
-            words += ["nice", "-n", str(self.nice)]
+        group = ("/bin/sh", "-euc", CONTROL_GROUP, "control-group", name_in(self.folder))
+        limits = (f"--{kind}={value}" for kind, value in self.limits.items())
+        words = [*group, *self.group] if self.group else []
+        words += ["taskset", "-c", self.cpus] if self.cpus else []
+        words += ["nice", "-n", str(self.nice)] if self.nice else []
         if self.huge_pages:
             words += [sys.executable, "-c", _HUGE_PAGES, str(int(self.huge_pages == "0"))]
-        if self.limits:
-            words += ["prlimit", *(f"--{kind}={value}" for kind, value in self.limits.items())]
+        words += ["prlimit", *limits] if self.limits else []
         if self.root:
             image = self.folder / (SQUASHED if "squash" in self.root else FILES)
             words += ["unshare", "--mount", *mounted(self.root, str(image), self.folder / ROOT)]
-        words += [*self._environment(), *self._bubblewrap()]
-        return [*words, *self.run(program, own)]
+        return [*words, *self._environment(), *self._bubblewrap(), *self.run(program, own)]
 
     def run(self, program: Sequence[str], own: Sequence[str]) -> list[str]:
         """The words with which the program's own process ends."""
         if not self.libraries or self.root:
             return [self.program or program[0], *program[1:]]
-        paths = Path(self.libraries).iterdir()
-        loader = min(path for path in paths if LOADER.fullmatch(path.name))
+        loader = min(it for it in Path(self.libraries).iterdir() if LOADER.fullmatch(it.name))
         found_by = [str(loader), "--library-path", self.libraries]
         return [*found_by, self.program or own[0], *own[1:]]
 
@@ -113,9 +98,8 @@ class Setting:
             words += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
             words += ["--ro-bind", "/sys", "/sys", "--chdir", self.inside]
             words += [word for at, here in self.binds.items() for word in ("--bind", here, at)]
-        if self.shared_memory:
-            size = str(self.shared_memory)
-            words += ["--perms", "1777", "--size", size, "--tmpfs", "/dev/shm"]
+        if size := self.shared_memory:
+            words += ["--perms", "1777", "--size", str(size), "--tmpfs", "/dev/shm"]
         words += [word for kind in self.namespaces for word in _OPTIONS.get(kind, ())]
         words += [word for name in self.capabilities for word in ("--cap-drop", f"CAP_{name}")]
         if self.filters:

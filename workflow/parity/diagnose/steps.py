@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from parity.core.commands import is_installed, no_fuse
 from parity.core.errors import UserError
 from parity.diagnose.look import CODE, FILES, FILTER, SQUASHED, ProgramFails, copy_of, look
@@ -25,49 +27,26 @@ from parity.runtimes.limits import NO_LIMIT, CpuLimit, control_group_version, co
 CONTAINER = "the container itself"
 # Our own variables, whose values are those of the container.
 _SECRET = "PARITY_VARIABLE_{}"
-# With these programs and their libraries compute: each is a step of its own.
-_MATTERS = re.compile(
-    r"(LD_|GLIBC_|MALLOC_|OMP_|GOMP_|KMP_|MKL_|OPENBLAS_|BLIS_|OMPI_|PMIX_|PRTE_|UCX_|FI_|I_MPI_"
-    r"|MPICH_|MV2_|PSM|NCCL_|CUDA_|HIP_|ROCR_|PYTHON(PATH|HOME|HASHSEED|MALLOC)|JAVA|GO(GC|MAXPROCS)|TMPDIR$|HOME$|PATH$|LC_|LANG)"
-)
-_PRELOADS = re.compile(r"[ :]+")
+_KNOWN = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes())
+_MATTERS = re.compile("|".join(_KNOWN["matters"]))
+_CAPABILITIES: list[str] = _KNOWN["capabilities"]
 _NONE = "none"
 # A shell opens files by numbers of one digit, and these are those that it leaves free.
 _MOST_FILTERS = 3
 # The C library's parts belong to one loader, and are taken from one image together.
 _C_LIBRARY = re.compile(rf"{LOADER.pattern}|lib(c|m|pthread|dl|rt)[.-].*")
-# <linux/capability.h>, from bit 0.
-_CAPABILITIES = re.findall(
-    r"\w+",
-    """CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
-LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE
-SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME
-SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG
-WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE""",
-)
-# By the type of a container's root, how the same files are mounted here.
-_ROOTS = {
-    "overlay": "overlay", "squashfs": "squashfs", "fuse.squashfuse": "squashfuse",
-    "fuse.squashfuse_ll": "squashfuse_ll", "fuse.fuse-overlayfs": "fuse-overlayfs",
-}  # fmt: skip
 
 
 class Step(NamedTuple):
-    """One difference between both sides, and all that is on with it.
-
-    Attributes:
-        native, container: what each side has; where both are the same there is no difference.
-        loads: SHA-256 of the files that are in the program's memory if the step does what it says.
-        secrets: values of the container's variables, by those of ours from which it takes them.
-    """
+    """One difference between both sides, and all that is on with it."""
 
     title: str  # what it is, such as `CPU binding`
-    native: str
-    container: str
+    native: str  # what this side has
+    container: str  # and that one; where both are the same there is no difference
     change: Mapping[str, Any] = {}  # what of the setting the difference changes
     obstacle: str = ""  # why it cannot be made here; empty if it can
-    loads: frozenset[str] = frozenset()
-    secrets: Mapping[str, str] = {}
+    loads: frozenset[str] = frozenset()  # SHA-256 of files that are in memory if it does as it says
+    secrets: Mapping[str, str] = {}  # values for the container's variables, by those of ours
     setting: Setting = Setting(Path())  # with the changes of all steps up to it
 
 
@@ -77,11 +56,9 @@ def steps_of(
 ) -> Iterator[Step]:  # fmt: skip
     """The steps from one to the other, those that cannot be made here among them.
 
-    Args:
-        folder: of what was copied out of the container.
-        given: what surrounds ourselves: what the native program has otherwise, it or its launcher
-            sets itself, and it is nothing that surrounds it.
-        launched: whether a launcher starts the program more than once.
+    `folder`: of what was copied out of the container. `given`: what surrounds ourselves: what the
+    native program has otherwise, it or its launcher sets itself, and it is nothing that surrounds
+    it. `launched`: whether a launcher starts the program more than once.
     """
     setting, given = Setting(folder), given or native
     differences = (
@@ -113,11 +90,9 @@ def proven(
             if step.loads and not obstacle:
                 seen, _ = look(words, step.setting.run(program, own))
                 obstacle = "was not loaded" if step.loads - set(seen.files.values()) else ""
-        except ProgramFails:
-            # It is a row that says so.
-            pass
         except UserError as error:
-            obstacle = error.what
+            # One that fails is a row that says so.
+            obstacle = obstacle if isinstance(error, ProgramFails) else error.what
         yield step._replace(obstacle=obstacle)
 
 
@@ -172,13 +147,11 @@ def _of_variables(
     ours, theirs = native.variables, container.variables
     names = (ours.keys() | theirs.keys()) - (ours.keys() - given.variables.keys())
     differ = {name for name in names if ours.get(name) != theirs.get(name)}
-    preloaded, loads = (
-        frozenset(side.files[path] for path in side.preloaded.values())
-        for side in (native, container)
-    )
+    preloaded = frozenset(native.files[path] for path in native.preloaded.values())
+    loads = frozenset(container.files[path] for path in container.preloaded.values())
     values = dict(theirs)
     if loads:
-        words = _PRELOADS.split(theirs[PRELOAD])
+        words = re.split(r"[ :]+", theirs[PRELOAD])
         copies = {word: copy_of(folder, path) for word, path in container.preloaded.items()}
         values[PRELOAD] = ":".join(str(copies.get(word, word)) for word in words)
     if loads != preloaded:
@@ -193,19 +166,16 @@ def _of_variables(
         before, after = (", ".join(name for name in those if name in it) for it in (ours, theirs))
         proof = loads if those == [PRELOAD] else frozenset[str]()
         after = f"other {after}" if before == after != "" else after
-        sides = before or _NONE, after or _NONE
-        yield Step(title, *sides, change, loads=proof, secrets=secrets)
+        yield Step(title, before or _NONE, after or _NONE, change, loads=proof, secrets=secrets)
 
 
 def _of_kernel(native: Surroundings, container: Surroundings, folder: Path) -> Iterator[Step]:
     """Namespaces (network and users each by itself), capabilities, /dev/shm, filters of calls."""
     own = [kind for kind, at in container.namespaces.items() if native.namespaces[kind] != at]
     have: list[str] = []
-    for title, kinds in (
-        ("namespaces", [kind for kind in own if kind not in ("net", "user")]),
-        ("network namespace", [kind for kind in own if kind == "net"]),
-        ("user namespace", [kind for kind in own if kind == "user"]),
-    ):
+    alone = {"net": "network namespace", "user": "user namespace"}
+    for title in ("namespaces", *alone.values()):
+        kinds = [kind for kind in own if alone.get(kind, "namespaces") == title]
         cannot = os.geteuid() != 0 and "user" not in kinds
         have += [] if cannot else kinds
         if kinds:
@@ -213,10 +183,8 @@ def _of_kernel(native: Surroundings, container: Surroundings, folder: Path) -> I
             theirs = f"its own ({', '.join(kinds)})"
             yield Step(title, "the host's", theirs, change, "needs root" * cannot)
     own_bits, its_bits = native.capabilities, container.capabilities
-    lost, more = (
-        [name for bit, name in enumerate(_CAPABILITIES) if bits >> bit & 1]
-        for bits in (own_bits & ~its_bits, its_bits & ~own_bits)
-    )
+    lost = [name for at, name in enumerate(_CAPABILITIES) if (own_bits & ~its_bits) >> at & 1]
+    more = [name for at, name in enumerate(_CAPABILITIES) if (its_bits & ~own_bits) >> at & 1]
     if lost or more:
         obstacle = "those of its user namespace" if "user" in own else "it has more" if more else ""
         sides = ", ".join(lost) or _NONE, ", ".join(more) or "none of these"
@@ -276,7 +244,7 @@ def _of_root(native: Surroundings, container: Surroundings, folder: Path) -> Ite
     """The image's files as a folder of this machine, and then mounted as the container's root."""
     if native.namespaces["mnt"] == container.namespaces["mnt"]:
         return
-    way, is_served = _ROOTS.get(container.root, ""), "fuse" in container.root
+    way, is_served = _KNOWN["roots"].get(container.root, ""), "fuse" in container.root
     obstacle = "" if os.geteuid() == 0 else "needs root"
     if not obstacle and not (folder / FILES).exists():
         obstacle = "too large to be copied, or not for us to read"

@@ -34,8 +34,7 @@ from parity.software.images import IMAGES, write_images
 # The cases: the program, and one that ends at once, started by the same words.
 PROGRAM, START = "program", "start"
 NATIVE = ("native-a", "native-b")
-MOST_BLOCKS = 200
-_SCALE, _BLOCKS, _LONGEST_SECONDS = "here", "blocks", 86_400
+_SCALE, _BLOCKS, MOST_BLOCKS = "here", "blocks", 200
 # A share of all CPU time. Others who take more are not refused, because here nobody can be sent
 # away, but the user is told.
 _BUSY = 0.10
@@ -46,57 +45,48 @@ _HERE = System(
 
 
 class Line(NamedTuple):
-    """A command line to measure.
-
-    `start`: starts as it does, and ends at once.
-    """
+    """A command line to measure."""
 
     title: str
     words: Sequence[str]
-    start: Sequence[str]
+    start: Sequence[str]  # starts as it does, and ends at once
 
 
 def study_of(
     program: str, lines: Sequence[Line], margin: float, minutes: float, pattern: str = "",
     better: str = "lower",
 ) -> dict[str, Any]:  # fmt: skip
-    """The content of the study's file.
+    """The content of the study's file, for an absolute path and a margin in percent.
 
-    Args:
-        program: absolute path of the program on this machine.
-        lines: of the program itself, then of each step, the container last.
-        margin: in percent.
-        pattern: reads the value from the output; without one the wall clock counts.
+    `lines` are of the program itself, then of each step, the container last. `pattern` reads the
+    value from the output; without one the wall clock counts.
     """
     arms = [*NATIVE, *(f"step-{number}" for number in range(1, len(lines)))]
     of_arms = dict(zip(arms, (lines[0], *lines), strict=True))
-    own = {arm: (line.title, line.words) for arm, line in of_arms.items()}
-    starts = {arm: (line.title, line.start) for arm, line in of_arms.items()}
-    commands = {PROGRAM: _command(program, own)}
+    own = {arm: {"title": line.title[:60], "words": [*line.words]} for arm, line in of_arms.items()}
+    commands, margins = {PROGRAM: _command(program, own)}, {PROGRAM: margin, START: None}
     if pattern:
         commands[PROGRAM]["metrics"] = [read_by(pattern, better)]
     else:
+        starts = {arm: own[arm] | {"words": [*line.start]} for arm, line in of_arms.items()}
         commands[START] = _command(TRUE, starts)
-    margins = {PROGRAM: margin, START: None}
     return {
         "study": "diagnosis", "title": "At which difference of its surroundings a cost appears",
         "reproduces": "none", "seed": zlib.crc32("\0".join(lines[0].words).encode()),
         "reference": NATIVE[0], "aa_pair": list(NATIVE), "arms": arms,
         "benchmarks": {
-            case: {"margin_percent": margins[case], "timeout_seconds": _LONGEST_SECONDS,
-                   "command": command}
+            case: {"margin_percent": margins[case], "timeout_seconds": 86_400, "command": command}
             for case, command in commands.items()
         },
         "scales": {_SCALE: {"blocks": MOST_BLOCKS, "attempts": 1, "minutes": minutes}},
     }  # fmt: skip
 
 
-def _command(program: str, lines: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, Any]:
-    own = {arm: {"title": title[:60], "words": [*words]} for arm, (title, words) in lines.items()}
+def _command(program: str, lines: Mapping[str, Any]) -> dict[str, Any]:
     # Braces would be places that parameters fill.
     escaped = program.replace("{", "{{").replace("}", "}}")
     named = {"title": Path(program).name[:60], "program": [escaped], "binaries": [program]}
-    return {**named, "as_given": own}
+    return {**named, "as_given": lines}
 
 
 def fewest_blocks(steps: int) -> int:
@@ -117,8 +107,7 @@ def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
     folder.chmod(0o700)
     path = folder / "study.yaml"
     path.write_text(yaml.safe_dump(dict(study), sort_keys=False), encoding="utf-8")
-    plan = make_plan(load_study(path, _SCALE))
-    write_plan(folder / PLAN, plan)
+    write_plan(folder / PLAN, plan := make_plan(load_study(path, _SCALE)))
     write_images(folder / IMAGES, {})
     fewest = fewest_blocks(len(plan.arms) - len(NATIVE))
     session, measured, busy, began = None, list[Path](), list[float](), time.monotonic()
@@ -159,9 +148,8 @@ def last_words(dataset: Dataset, folder: Path, arm: str) -> str:
     runs = dataset.final_runs
     failed = runs[(runs["case"] == PROGRAM) & (runs["arm"] == arm) & (runs["reason"] != "")]
     for run in tables.rows(failed):
-        runs_of_block = folder / _BLOCKS / run["block"] / "runs"
-        attempt = runs_of_block / run["run"] / f"attempt-{run['attempt']}"
-        files = (attempt / stream for stream in ("stdout", "stderr"))
+        place = folder / _BLOCKS / run["block"] / "runs" / run["run"]
+        files = (place / f"attempt-{run['attempt']}" / name for name in ("stdout", "stderr"))
         texts = [path.read_text(errors="replace") for path in files if path.exists()]
         lines = [line.strip() for line in "\n".join(texts).splitlines() if line.strip()]
         # Of a run that ended well it is not its output that says what is wrong.
@@ -180,9 +168,8 @@ def never_well(dataset: Dataset, case: str = PROGRAM) -> list[str]:
 def without_starts(dataset: Dataset) -> Dataset:
     """The dataset with the median start of each arm taken off its wall clock.
 
-    What cannot be started without the program keeps its start as a part of its cost.
-
-    Raises UserError: starting takes as long as the program.
+    What cannot be started without the program keeps its start as a part of its cost. Raises
+    UserError: starting takes as long as the program.
     """
     metrics = dataset.metrics
     timed = metrics[(metrics["metric"] == WALL.metric) & metrics["valid"]]

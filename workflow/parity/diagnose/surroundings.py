@@ -31,17 +31,10 @@ PRELOAD = "LD_PRELOAD"
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a process had around it.
-
-    Attributes:
-        quota: microseconds of CPU time in a period, and the period; None without a limit.
-        mounts: folders of this machine, by where a container has mounted them.
-        memory_limit, most_processes: of its control groups; 0 without one.
-        preloaded: those of them that words of LD_PRELOAD name, by these words.
-    """
+    """What a process had around it."""
 
     cpus: str  # list of those that it may run on, as the kernel writes it
-    quota: tuple[int, int] | None
+    quota: tuple[int, int] | None  # CPU time in a period, and the period, in µs; None without
     limits: Mapping[str, str]  # soft and hard limit of each resource, as `prlimit` names them
     variables: Mapping[str, str]
     namespaces: Mapping[str, str]  # identity of each
@@ -52,11 +45,11 @@ class Surroundings:
     command: tuple[str, ...]  # the program's words, the first of which is its executable's path
     busy: str  # path of the executable that uses the CPU: its own, or one that it starts
     folder: str = "/"
-    preloaded: Mapping[str, str] = field(default_factory=dict)
+    preloaded: Mapping[str, str] = field(default_factory=dict)  # of `files`, by LD_PRELOAD's words
     capabilities: int = 0  # a bit for each that it has
-    mounts: Mapping[str, str] = field(default_factory=dict)
-    memory_limit: int = 0
-    most_processes: int = 0
+    mounts: Mapping[str, str] = field(default_factory=dict)  # by mount there, the folder here
+    memory_limit: int = 0  # of its control groups; 0 without one
+    most_processes: int = 0  # of its control groups; 0 without one
     huge_pages: str = ""
     nice: int = 0
     user: str = ""
@@ -84,9 +77,8 @@ def namespace_of(kind: str, pid: int | str = "self") -> str:
 
 
 def read(pid: int, busy: int | None = None) -> Surroundings:
-    """What surrounds a process now.
+    """What surrounds a process now; `busy` is the one below it that uses the CPU, if not itself.
 
-    `busy`: the process below it that uses the CPU, if it does not do so itself.
     Raises OSError: it is not there any more, or belongs to somebody else.
     """
     first, process = Path(f"/proc/{pid}"), Path(f"/proc/{busy or pid}")
@@ -102,22 +94,23 @@ def read(pid: int, busy: int | None = None) -> Surroundings:
     in_files = (_numbers(process, f"cpu.cfs_{name}_us") for name in ("quota", "period"))
     quotas += [(quota, period) for (quota,), (period,) in zip(*in_files, strict=True)]
     memory = [*_numbers(process, "memory.max"), *_numbers(process, "memory.limit_in_bytes")]
+    shared_memory = 0
+    with suppress(OSError):
+        shared_memory = (shm := os.statvfs(process / "root/dev/shm")).f_blocks * shm.f_frsize
     return Surroundings(
-        cpus=status["Cpus_allowed_list"],
+        cpus=status["Cpus_allowed_list"], huge_pages=status.get("THP_enabled", ""),
         quota=min((it for it in quotas if it[0] > 0), key=lambda it: it[0] / it[1], default=None),
         limits={name: limits[title] for name, title in _LIMITS.items() if title in limits},
         variables={name: value for name, value in variables.items() if name not in _OF_SESSION},
         namespaces={kind: namespace_of(kind, process.name) for kind in NAMESPACES},
-        filters=int(status.get("Seccomp_filters", "0")),
-        shared_memory=_size(process / "root/dev/shm"), root=root, files=files,
+        filters=int(status.get("Seccomp_filters", "0")), capabilities=int(status["CapEff"], 16),
+        shared_memory=shared_memory, root=root, files=files, mounts=mounts,
         preloaded=_preloaded(process, variables.get(PRELOAD, ""), files),
         command=(str((first / "exe").readlink()), *_words(first / "cmdline")[1:]),
         busy=str((process / "exe").readlink()), folder=str((first / "cwd").readlink()),
-        capabilities=int(status["CapEff"], 16), mounts=mounts,
         # Version 1 has a number for no limit of memory.
         memory_limit=min((it for (it,) in memory if it < 2**60), default=0),
         most_processes=min((it for (it,) in _numbers(process, "pids.max")), default=0),
-        huge_pages=status.get("THP_enabled", ""),
         nice=os.getpriority(os.PRIO_PROCESS, int(process.name)), user=status["Uid"].split()[1],
     )  # fmt: skip
 
@@ -135,8 +128,7 @@ def _mapped(process: Path) -> list[str]:
     """The files of which a process has code in memory, as it sees them."""
     paths = re.findall(r"^\S+ ..x. \S+ \S+ \d+ +(/.+)$", (process / "maps").read_text(), re.M)
     # Code that a program makes while it runs has such a name, and no file.
-    made = re.compile(r"/memfd:.*|.* \(deleted\)")
-    return sorted(path for path in set(paths) if not made.fullmatch(path))
+    return sorted(it for it in set(paths) if not re.fullmatch(r"/memfd:.*|.* \(deleted\)", it))
 
 
 def _preloaded(process: Path, preload: str, files: Iterable[str]) -> dict[str, str]:
@@ -147,14 +139,6 @@ def _preloaded(process: Path, preload: str, files: Iterable[str]) -> dict[str, s
             if word and seen_at(process, Path(path).parent / word).samefile(seen_at(process, path)):
                 found[word] = path
     return found
-
-
-def _size(folder: Path) -> int:
-    try:
-        there = os.statvfs(folder)
-    except OSError:
-        return 0
-    return there.f_blocks * there.f_frsize
 
 
 def _mounts(process: Path) -> tuple[str, dict[str, str]]:
@@ -173,19 +157,14 @@ def _mounts(process: Path) -> tuple[str, dict[str, str]]:
     return root, mounts
 
 
-def _groups(process: Path) -> Iterator[Path]:
-    """The folders of its control groups, each with those above it."""
+def _numbers(process: Path, file: str) -> Iterator[tuple[int, ...]]:
+    """What such a file of its control groups and of those above says, where there is a limit."""
+    unified = CONTROL_GROUPS / "unified"
     for line in (process / "cgroup").read_text().splitlines():
         number, controllers, path = line.split(":", 2)
         base = CONTROL_GROUPS / controllers.removeprefix("name=")
-        if number == "0" and (CONTROL_GROUPS / "unified").is_dir():
-            base = CONTROL_GROUPS / "unified"
+        base = unified if number == "0" and unified.is_dir() else base
         here = base / path.lstrip("/")
-        yield from (here, *(folder for folder in here.parents if folder.is_relative_to(base)))
-
-
-def _numbers(process: Path, file: str) -> Iterator[tuple[int, ...]]:
-    """What such a file of each of its groups says, but those without a limit."""
-    for group in _groups(process):
-        with suppress(OSError, ValueError):
-            yield tuple(map(int, (group / file).read_text().split()))
+        for group in (here, *(folder for folder in here.parents if folder.is_relative_to(base))):
+            with suppress(OSError, ValueError):
+                yield tuple(map(int, (group / file).read_text().split()))

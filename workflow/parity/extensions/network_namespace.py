@@ -24,10 +24,8 @@ from parity.core.errors import UserError
 from parity.measure.timed_process import GRACE_SECONDS
 
 T = TypeVar("T")
-# <sched.h>
-_CLONE_NEWNET = 0x40000000
+_CLONE_NEWNET = 0x40000000  # <sched.h>
 _MARK = re.compile(r"parity-(?P<runner>\d+)-(?P<born>\d+)")
-END_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,7 @@ class Namespace:
         return ("nsenter", f"--net={self.path}")
 
     def inside(self, do: Callable[[], T]) -> T:
-        """What a function returns in it; commands and sockets of the function are in it, too.
-
-        Raises OSError: it cannot be entered.
-        """
+        """What a function returns in it, with all its commands and sockets; raises OSError."""
         return _in_a_thread("setns", (self.file, _CLONE_NEWNET), do)
 
     def processes(self) -> list[psutil.Process]:
@@ -70,14 +65,11 @@ class Namespace:
         for process in left:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs(left, END_SECONDS)
+        psutil.wait_procs(left, timeout=5.0)
 
 
 def new_namespace() -> Namespace:
-    """A new one, marked as ours; whoever closes its file gives it up.
-
-    Raises OSError: this process may not make any.
-    """
+    """A new one, marked as ours; whoever closes its file gives it up. Raises OSError."""
 
     def mark() -> Namespace:
         made = Namespace(os.open("/proc/thread-self/ns/net", os.O_RDONLY))
@@ -97,20 +89,15 @@ def held_namespace(held: ExitStack) -> Namespace:
 
 
 def end_left_networks() -> int:
-    """End the processes that are still in namespaces of runners that died; how many those were.
-
-    Of other users' processes nothing is known, so only root finds any.
-    """
-    ours, seen, ended = Path("/proc/self/ns/net").stat().st_ino, set(), 0
+    """End the processes still in namespaces of dead runners, which root alone finds; how many."""
+    seen, ended = {Path("/proc/self/ns/net").stat().st_ino}, 0
     for process in psutil.process_iter():
         with suppress(OSError, UserError):
             file = os.open(f"/proc/{process.pid}/ns/net", os.O_RDONLY)
             try:
-                inode = os.fstat(file).st_ino
-                if inode == ours or inode in seen:
-                    continue
+                is_new = (inode := os.fstat(file).st_ino) not in seen
                 seen.add(inode)
-                if _is_orphaned(there := Namespace(file)):
+                if is_new and _is_orphaned(there := Namespace(file)):
                     ended += len(there.processes())
                     there.empty(0)
             finally:
@@ -121,21 +108,16 @@ def end_left_networks() -> int:
 def _is_orphaned(namespace: Namespace) -> bool:
     """Whether a runner made it that is no more."""
     shown = namespace.inside(lambda: told("ip", "-json", "link", "show", "lo"))
-    mark = _MARK.fullmatch(shown[0].get("ifalias", ""))
-    if not mark:
+    if not (mark := _MARK.fullmatch(shown[0].get("ifalias", ""))):
         return False
     with suppress(psutil.NoSuchProcess):
-        runner = psutil.Process(int(mark["runner"]))
-        is_same = _born(runner.pid) == int(mark["born"])
-        return not is_same or runner.status() == psutil.STATUS_ZOMBIE
+        runner, born = psutil.Process(int(mark["runner"])), int(mark["born"])
+        return _born(runner.pid) != born or runner.status() == psutil.STATUS_ZOMBIE
     return True
 
 
 def _born(process: int) -> int:
-    """When a process was started, in ticks since the boot, which no correction of clocks moves.
-
-    Raises NoSuchProcess: there is none of that number.
-    """
+    """A process's start, in ticks since the boot, which no clock moves; raises NoSuchProcess."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -146,13 +128,9 @@ def _born(process: int) -> int:
 
 def _in_a_thread(call: str, arguments: tuple[int, ...], do: Callable[[], T]) -> T:
     """Do something in a thread that a call gives a namespace of its own, which ends with it."""
-
-    def enter_and_do() -> T:
-        ask_kernel(call, *arguments)
-        return do()
-
     with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(enter_and_do).result()
+        pool.submit(ask_kernel, call, *arguments).result()
+        return pool.submit(do).result()
 
 
 def ask_kernel(call: str, *arguments: int | bytes) -> None:
@@ -176,6 +154,5 @@ def batch(lines: list[str]) -> None:
 def without_ipv6(*interfaces: str) -> None:
     """Nobody asks for neighbours and routers of a protocol that nobody uses here."""
     for name in interfaces:
-        path = Path("/proc/sys/net/ipv6/conf") / name / "disable_ipv6"
-        if path.exists():
+        if (path := Path("/proc/sys/net/ipv6/conf", name, "disable_ipv6")).exists():
             path.write_text("1", encoding="ascii")

@@ -45,16 +45,10 @@ def import_rows(
 ) -> Path:  # fmt: skip
     """Archive rows that are checked (`rows.checked`); the folder of the new archive.
 
+    `pair`: the arm that others are compared with, and it once more, which is the control; twice the
+    same for none. `margin`: as a fraction, for all cases; None to report differences only. `root`:
+    the folder of all archives. `now`: the moment that stands for all of theirs.
     Raises UserError: no row is of the reference, or there is an archive of this study and day.
-
-    Args:
-        files: that the rows are from.
-        study: name of the new study.
-        pair: the arm that others are compared with, and it once more, which is the control; twice
-            the same for none.
-        margin: as a fraction, for all cases; None to report differences only.
-        root: the folder of all archives.
-        now: the moment that stands for all of theirs.
     """
     arms, (first, *others) = dict.fromkeys(row.arm for row in rows), (file.name for file in files)
     named = f"{first} and {len(others)} more" if others else first
@@ -64,8 +58,8 @@ def import_rows(
             action = "name the reference by --reference, and its double by --double"
             raise UserError(problem, where=named, allowed=", ".join(arms), action=action)
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    note = NOTE.format(file=named, digest=digest[:12])
-    note += "" if all(row.block for row in rows) else NO_BLOCKS
+    no_blocks = "" if all(row.block for row in rows) else NO_BLOCKS
+    note = NOTE.format(file=named, digest=digest[:12]) + no_blocks
     cases = _cases(rows, title, named, note, margin)
     blocks = _blocks(rows, study, {row: case.name for row, case in cases.items()})
     arms = dict.fromkeys(pair) | arms
@@ -98,19 +92,17 @@ def _cases(
         number = kinds.index(tuple(of_case)) + 1
         benchmark = IMPORTED if len(kinds) == 1 else f"{IMPORTED}-{number}"
         primary = tuple(name for name, _, _ in of_case)
+        described = [
+            {"name": name, "pattern": rf"^{name} = (\S+)$", "unit": unit, "better": better}
+            | ({"may_lack": True} if (case, name) in lacking else {})
+            for name, unit, better in of_case
+        ]
         command = {
             "title": title if len(kinds) == 1 else f"{title} ({number})",
             # Braces would be places to fill in.
             "program": [IMPORTED, named.replace("{", "{{").replace("}", "}}")],
-            "binaries": [],
-            "metrics": [
-                {"name": name, "pattern": rf"^{name} = (\S+)$", "unit": unit, "better": better}
-                | ({"may_lack": True} if (case, name) in lacking else {})
-                for name, unit, better in of_case
-            ],
-            "valid": "^valid$",
-            "note": note,
-        }
+            "binaries": [], "metrics": described, "valid": "^valid$", "note": note,
+        }  # fmt: skip
         cases[case] = Case(
             name=f"{benchmark}-{case}", benchmark=benchmark, parameters={"command": command},
             margin=margin, primary=primary, differences=() if margin is not None else primary,
@@ -122,10 +114,7 @@ def _cases(
 def _blocks(
     rows: Sequence[Row], study: str, cases: Mapping[str, str]
 ) -> dict[Block, dict[str, list[Row]]]:
-    """The rows of each run of each block, in their order; a run without a block is one of its own.
-
-    `cases` has the names of cases by those in the rows.
-    """
+    """The rows of each run of each block, in order; a run without a block is one of its own."""
     together: dict[tuple[Any, ...], dict[str, list[Row]]] = {}
     for row in rows:
         runs = together.setdefault((row.block,) if row.block else row.run, {})
@@ -148,42 +137,25 @@ def _plan(
     measured = {(run.case, run.arm) for block in blocks for run in block.runs}
     runtimes = {arm: known[arm].runtime if arm in known else arm for arm in arms}
     commands = {case.benchmark: case.parameters["command"] for case in cases}
+    comparisons = tuple(
+        PlannedComparison(case.name, metric, arm, reference, case.margin)
+        for case in cases
+        for metric in case.primary
+        for arm in arms
+        if arm != reference and (case.name, arm) in measured
+    )
     return Plan(
-        version=PLAN_VERSION,
-        study=study,
-        scale=IMPORTED,
-        campaign=f"{study}-{IMPORTED}",
-        title=title,
-        reproduces="none",
-        seed=0,
-        reference=reference,
-        aa_pair=pair,
-        arms=arms,
-        cases=cases,
-        attempts=1,
-        not_tested=(),
-        shorter=(),
-        provider=DISTRIBUTION,
-        positive_control=None,
-        design=IN_TURN,
-        pairs=(),
-        looks=(),
-        minutes=None,
-        blocks_per_job=1,
+        version=PLAN_VERSION, study=study, scale=IMPORTED, campaign=f"{study}-{IMPORTED}",
+        title=title, reproduces="none", seed=0, reference=reference, aa_pair=pair, arms=arms,
+        cases=cases, attempts=1, not_tested=(), shorter=(), provider=DISTRIBUTION,
+        positive_control=None, design=IN_TURN, pairs=(), looks=(), minutes=None, blocks_per_job=1,
         arm_titles={arm: known[arm].title if arm in known else arm for arm in arms},
         # Both are one thing, whatever it is called.
         arm_runtimes=runtimes | {double: runtimes[reference]},
         benchmark_titles={name: command["title"] for name, command in commands.items()},
         benchmark_notes={name: command["note"] for name, command in commands.items()},
-        blocks=blocks,
-        comparisons=tuple(
-            PlannedComparison(case.name, metric, arm, reference, case.margin)
-            for case in cases
-            for metric in case.primary
-            for arm in arms
-            if arm != reference and (case.name, arm) in measured
-        ),
-    )
+        blocks=blocks, comparisons=comparisons,
+    )  # fmt: skip
 
 
 def _block_rows(plan: Plan, moment: str) -> Iterator[dict[str, Any]]:
@@ -206,10 +178,7 @@ def _block_rows(plan: Plan, moment: str) -> Iterator[dict[str, Any]]:
 def _raw_rows(
     plan: Plan, blocks: Mapping[Block, Mapping[str, Sequence[Row]]], moment: str
 ) -> Iterator[dict[str, Any]]:
-    """Rows of the RAW table, in its order: one attempt of each run.
-
-    Its output is in the lines that its case's patterns read.
-    """
+    """Rows of the RAW table, in its order: one attempt of each run, as its case's patterns read."""
     for block, rows_of_run in blocks.items():
         for run in sorted(block.runs, key=lambda run: run.name):
             rows = rows_of_run[run.name]

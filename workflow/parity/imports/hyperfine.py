@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from parity.core.errors import UserError
-from parity.imports.rows import LOST, Converter, Options, Row, as_name, number_of, report_of
+from parity.imports.rows import Converter, Options, Row, as_name, number_of, report_of
 
 
 class _Result(msgspec.Struct):
@@ -39,35 +39,27 @@ class _Report(msgspec.Struct):
     results: list[_Result]
 
 
-class Hyperfine(Converter):
+def rows(path: Path, options: Options) -> list[Row]:
     """`hyperfine --export-json block-1.json`."""
-
-    name = "hyperfine"
-    title = "results of hyperfine"
-
-    def takes(self, text: str) -> bool:
-        return text.lstrip().startswith("{") and '"results"' in text and '"command"' in text
-
-    def rows(self, path: Path, options: Options) -> list[Row]:
-        made = []
-        for place, result in enumerate(report_of(path, _Report).results):
-            where, levels = f"{path}: results[{place}]", dict(result.parameters)
-            called = result.name or result.command
-            arm = options.arm_in(levels, called, where) if levels else called
-            levels.pop(options.arm, None)
-            case = as_name(self.name, *(f"{key}={value}" for key, value in sorted(levels.items())))
-            lost = Row(path.stem, case, as_name(arm), **LOST, source=result.command, where=where,
-                       told=(case, arm))  # fmt: skip
-            if not result.runs() or len(result.exit_codes) not in (0, len(result.times)):
-                said = f"{len(result.times)} times and {len(result.exit_codes)} exit codes"
-                raise UserError(f"no runs of {called}: {said}", where=where)
-            times = [seconds for seconds, is_good in result.runs() if is_good and seconds]
-            whole = len(times) == len(result.runs())
-            made.append(
-                lost._replace(metric="time", value=median(times), unit="s", better="lower",
-                              valid=whole) if times else lost
-            )  # fmt: skip
-        return made
+    made = []
+    for place, result in enumerate(report_of(path, _Report).results):
+        where, levels = f"{path}: results[{place}]", dict(result.parameters)
+        called = result.name or result.command
+        arm = options.arm_in(levels, called, where) if levels else called
+        levels.pop(options.arm, None)
+        case = as_name("hyperfine", *(f"{key}={value}" for key, value in sorted(levels.items())))
+        lost = Row(path.stem, case, as_name(arm), valid=False, source=result.command, where=where,
+                   told=(case, arm))  # fmt: skip
+        if not result.runs() or len(result.exit_codes) not in (0, len(result.times)):
+            said = f"{len(result.times)} times and {len(result.exit_codes)} exit codes"
+            raise UserError(f"no runs of {called}: {said}", where=where)
+        times = [seconds for seconds, is_good in result.runs() if is_good and seconds]
+        whole = len(times) == len(result.runs())
+        made.append(
+            lost._replace(metric="time", value=median(times), unit="s", better="lower",
+                          valid=whole) if times else lost
+        )  # fmt: skip
+    return made
 
 
-CONVERTER = Hyperfine()
+CONVERTER = Converter.of_json("hyperfine", "results of hyperfine", rows, "results", "command")

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Mapping
 
 from parity.core.errors import UserError
-from parity.imports.rows import LEAVE_OUT, Printed, TextConverter, as_name, number_of
+from parity.imports.rows import LEAVE_OUT, Converter, Printed, as_name, number_of
 
 _BEGINS = re.compile(r"^(?: *\d+: ?)?IOR-\d\S*: MPI Coordinated Test of Parallel I/O", re.MULTILINE)
 _ENDS = re.compile(r"^(?:Finished\s*:|Run finished:)", re.MULTILINE)
@@ -14,9 +14,7 @@ _REPETITION = re.compile(r"^(write|read)\s+(\S+)(?:\s+[\d.]+|\s+NA){5,}\s*$", re
 _TABLE = re.compile(r"^access\s+bw\((\S+?/s)\)", re.MULTILINE)
 _OPTION = re.compile(r"^[ \t]*(\w[\w ]*?)[ \t]*[:=][ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 # Version 3 up to 3.3 writes it small.
-_WRONG = re.compile(
-    r"\bincorrect data\b|\bFAILED comparison\b|^ERROR\b", re.MULTILINE | re.IGNORECASE
-)
+_WRONG = re.compile(r"(?im)\bincorrect data\b|\bFAILED comparison\b|^ERROR\b")
 # What is in the name of a case, by each name that it has had; the first that is there counts.
 _NAMED: Mapping[str, tuple[str, ...]] = {
     "api": ("api",), "ranks": ("tasks", "clients"), "transfer": ("xfersize",),
@@ -31,44 +29,35 @@ _SETTINGS = (
 )
 
 
-class Ior(TextConverter):
-    """`ior` with its summary as text."""
-
-    name = "ior-text"
-    title = "IOR"
-
-    def takes(self, text: str) -> bool:
-        return bool(_BEGINS.search(text))
-
-    def printed(self, text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
-        units = _TABLE.findall(text)
-        rates: dict[str, list[float | None]] = {}
-        for operation, rate in _REPETITION.findall(text):
-            rates.setdefault(operation, []).append(number_of(rate))
-        problem = ""
-        if len(_BEGINS.findall(text)) != 1 or not _ENDS.search(text):
-            problem = "this is not one whole output of IOR"
-        elif wrong := _WRONG.search(text):
-            problem = f"IOR says that it failed: {wrong[0]}"
-        elif len(units) > 1:
-            problem = "there are several tests in this output"
-        elif not units or not rates:
-            problem = "IOR's output holds no result"
-        elif not all(map(all, rates.values())):
-            problem = "a rate of IOR is no number above zero"
-        if problem:
-            raise UserError(problem, where=where, action=LEAVE_OUT)
-        options = dict(reversed(_OPTION.findall(text)))
-        parts = []
-        for name, known in _NAMED.items():
-            value = next((options[key] for key in known if key in options), "")
-            # `4 (2 per node)`, `1 MiB`
-            value = re.sub(r"\s*\(.*|\s+", "", value)
-            parts.append(f"{name}={value}" if value else "")
-        case, unit = as_name("IOR", *parts), units[0]
-        means = {of: statistics.fmean(filter(None, each)) for of, each in rates.items()}
-        numbers = [Printed(case, of, mean, unit, "higher") for of, mean in means.items()]
-        return numbers, {name: options[name] for name in _SETTINGS if name in options}
+def printed(text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
+    """The rates of `ior` with its summary as text (`of_text`)."""
+    units = _TABLE.findall(text)
+    rates: dict[str, list[float | None]] = {}
+    for operation, rate in _REPETITION.findall(text):
+        rates.setdefault(operation, []).append(number_of(rate))
+    problem = ""
+    if len(_BEGINS.findall(text)) != 1 or not _ENDS.search(text):
+        problem = "this is not one whole output of IOR"
+    elif wrong := _WRONG.search(text):
+        problem = f"IOR says that it failed: {wrong[0]}"
+    elif len(units) > 1:
+        problem = "there are several tests in this output"
+    elif not units or not rates:
+        problem = "IOR's output holds no result"
+    elif not all(map(all, rates.values())):
+        problem = "a rate of IOR is no number above zero"
+    if problem:
+        raise UserError(problem, where=where, action=LEAVE_OUT)
+    options = dict(reversed(_OPTION.findall(text)))
+    parts = []
+    for name, known in _NAMED.items():
+        value = next((options[key] for key in known if key in options), "")
+        value = re.sub(r"\s*\(.*|\s+", "", value)  # `4 (2 per node)`, `1 MiB`
+        parts.append(f"{name}={value}" if value else "")
+    case, unit = as_name("IOR", *parts), units[0]
+    means = {of: statistics.fmean(filter(None, each)) for of, each in rates.items()}
+    numbers = [Printed(case, of, mean, unit, "higher") for of, mean in means.items()]
+    return numbers, {name: options[name] for name in _SETTINGS if name in options}
 
 
-CONVERTER = Ior()
+CONVERTER = Converter.of_text("ior-text", "IOR", _BEGINS, printed)

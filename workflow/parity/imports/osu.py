@@ -6,7 +6,7 @@ Written from what versions 5.3 and 7.4 print here, and others as people have sho
 import re
 
 from parity.core.errors import UserError
-from parity.imports.rows import LEAVE_OUT, Printed, TextConverter, as_metric, as_name
+from parity.imports.rows import LEAVE_OUT, Converter, Printed, as_metric, as_name
 
 _TITLE = re.compile(r"^(?: *\d+: ?)?# (OSU .+?)(?: v(\d[\w.]*))?$", re.MULTILINE)
 # A column by its name and unit, which may stand beside it without a blank, or by its rate alone.
@@ -23,57 +23,48 @@ _BRACKETED = re.compile(r"\[ *([^\]:]+): *([^\]]+?) *\]")
 _PLACE = re.compile(r"0x[0-9a-f]+")
 
 
-class Osu(TextConverter):
+def printed(text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
     """`osu_latency`, `osu_bw`, `osu_mbw_mr`, collective operations, and others of the same form."""
-
-    name = "osu-text"
-    title = "OSU micro-benchmarks"
-
-    def takes(self, text: str) -> bool:
-        return bool(_TITLE.search(text))
-
-    def printed(self, text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
-        titles = _TITLE.findall(text)
-        if len(titles) != 1:
-            problem = f"{len(titles)} outputs of the OSU micro-benchmarks"
-            raise UserError(problem, where=where, allowed="one of one run")
-        title, version = titles[0]
-        after = text[text.index(title) :].splitlines()[1:]
-        comments = [line.lstrip("# ").strip() for line in after if line.startswith("#")]
-        heads = [line for line in comments if _is_head(line)]
-        columns = _columns(heads[0]) if heads else []
-        lines = [line.split() for line in after if _ROW.match(line)]
-        odd = [line for line in after if line[:1].isdigit() and not _ROW.match(line)]
-        problem = ""
-        if len(heads) != 1:
-            problem = f"{len(heads)} lines name columns, instead of one"
-        elif not columns:
-            problem = f"no column of {heads[0]!r} is a result that is known here"
-        elif _WRONG.search("\n".join(after)):
-            problem = "a message did not arrive as it was sent"
-        elif odd:
-            problem = f"{odd[0]!r} is no line of numbers"
-        elif not lines:
-            problem = "the output ends before its first number"
-        elif not text.endswith("\n"):
-            problem = "the last line has no end"
-        if problem:
-            raise UserError(problem, where=where, action=LEAVE_OUT)
-        name = re.sub(r"\b(?:OSU|MPI|Test)\b", "", title).lower()
-        numbers = []
-        for line in lines:
-            if len(line) <= columns[-1][0]:
-                raise UserError(f"a line of {len(line)} numbers", where=where, allowed=heads[0])
-            case = as_name("osu", name, f"bytes={line[0]}" if heads[0].startswith("Size") else "")
-            for place, metric, unit in columns:
-                better = "higher" if unit.endswith(("/s", "%")) else "lower"
-                numbers.append(Printed(case, metric, float(line[place]), unit, better))
-        settings = {"version": version} if version else {}
-        return numbers, settings | _settings(comments[: comments.index(heads[0])])
+    titles = _TITLE.findall(text)
+    if len(titles) != 1:
+        problem = f"{len(titles)} outputs of the OSU micro-benchmarks"
+        raise UserError(problem, where=where, allowed="one of one run")
+    title, version = titles[0]
+    after = text[text.index(title) :].splitlines()[1:]
+    comments = [line.lstrip("# ").strip() for line in after if line.startswith("#")]
+    heads = [line for line in comments if _is_head(line)]
+    columns = _columns(heads[0]) if heads else []
+    lines = [line.split() for line in after if _ROW.match(line)]
+    odd = [line for line in after if line[:1].isdigit() and not _ROW.match(line)]
+    problem = ""
+    if len(heads) != 1:
+        problem = f"{len(heads)} lines name columns, instead of one"
+    elif not columns:
+        problem = f"no column of {heads[0]!r} is a result that is known here"
+    elif _WRONG.search("\n".join(after)):
+        problem = "a message did not arrive as it was sent"
+    elif odd:
+        problem = f"{odd[0]!r} is no line of numbers"
+    elif not lines:
+        problem = "the output ends before its first number"
+    elif not text.endswith("\n"):
+        problem = "the last line has no end"
+    if problem:
+        raise UserError(problem, where=where, action=LEAVE_OUT)
+    name = re.sub(r"\b(?:OSU|MPI|Test)\b", "", title).lower()
+    numbers = []
+    for line in lines:
+        if len(line) <= columns[-1][0]:
+            raise UserError(f"a line of {len(line)} numbers", where=where, allowed=heads[0])
+        case = as_name("osu", name, f"bytes={line[0]}" if heads[0].startswith("Size") else "")
+        for place, metric, unit in columns:
+            better = "higher" if unit.endswith(("/s", "%")) else "lower"
+            numbers.append(Printed(case, metric, float(line[place]), unit, better))
+    settings = {"version": version} if version else {}
+    return numbers, settings | _settings(comments[: comments.index(heads[0])])
 
 
 def _is_head(line: str) -> bool:
-    """Whether a line names columns and nothing else; at least one of them is a result."""
     names = re.split(r" {2,}", line)
     results = [name for name in names if _COLUMN.fullmatch(name)]
     return bool(results) and all(name in results or _OTHERS.fullmatch(name) for name in names)
@@ -100,4 +91,4 @@ def _settings(comments: list[str]) -> dict[str, str]:
     return settings
 
 
-CONVERTER = Osu()
+CONVERTER = Converter.of_text("osu-text", "OSU micro-benchmarks", _TITLE, printed)

@@ -11,36 +11,25 @@ from pathlib import Path
 
 from parity.core.errors import UserError
 from parity.imports.reframe import DEFAULTS, parsed_name
-from parity.imports.rows import LOST, Converter, Options, Row, as_name, number_of, text_of
+from parity.imports.rows import Converter, Options, Row, as_name, number_of, text_of
 
 _HEAD = re.compile(r"^(?:\w+\|)*job_completion_time\|", re.MULTILINE)
-_VALUE = "_value"
 
 
-class PerfLog(Converter):
+def rows(path: Path, options: Options) -> list[Row]:
     """`<prefix>/<system>/<partition>/<test>.log`."""
-
-    name = "perflog"
-    title = "a performance log of ReFrame"
-    may_lack = True
-
-    def takes(self, text: str) -> bool:
-        return bool(_HEAD.match(text))
-
-    def rows(self, path: Path, options: Options) -> list[Row]:
-        heads: list[str] = []
-        made = []
-        lines = csv.reader(io.StringIO(text_of(path)), delimiter="|", quoting=csv.QUOTE_NONE)
-        for number, cells in enumerate(lines, start=1):
-            where = f"{path}: line {number}"
-            if "job_completion_time" in cells:
-                heads = cells
-            elif len(cells) != len(heads) or "name" not in heads:
-                problem = f"{len(cells)} fields, where the head has {len(heads)}, and needs a name"
-                raise UserError(problem, where=where, allowed="the log's own format")
-            else:
-                made += _rows(dict(zip(heads, cells, strict=True)), options, where)
-        return made
+    heads, made = list[str](), list[Row]()
+    lines = csv.reader(io.StringIO(text_of(path)), delimiter="|", quoting=csv.QUOTE_NONE)
+    for number, cells in enumerate(lines, start=1):
+        where = f"{path}: line {number}"
+        if "job_completion_time" in cells:
+            heads = cells
+        elif len(cells) != len(heads) or "name" not in heads:
+            problem = f"{len(cells)} fields, where the head has {len(heads)}, and needs a name"
+            raise UserError(problem, where=where, allowed="the log's own format")
+        else:
+            made += _rows(dict(zip(heads, cells, strict=True)), options, where)
+    return made
 
 
 def _rows(cells: dict[str, str], options: Options, where: str) -> list[Row]:
@@ -49,20 +38,18 @@ def _rows(cells: dict[str, str], options: Options, where: str) -> list[Row]:
     places = [cells.get(key, "") for key in ("system", "partition", "environ")]
     levels = [f"{key}={value}" for key, value in parameters.items() if key != options.arm]
     told = [name, *levels, *(place for place in places if place and place not in DEFAULTS)]
-    lost = Row("", as_name(*told), as_name(arm), **LOST, source=cells.get("unique_name", name),
+    lost = Row("", as_name(*told), as_name(arm), valid=False, source=cells.get("unique_name", name),
                where=where, told=(" ".join(told), arm))  # fmt: skip
     made = []
     for head in cells:
-        metric = head.removesuffix(_VALUE)
-        if metric != head and f"{metric}_unit" in cells:
-            unit = cells[f"{metric}_unit"] or "1"
-            value = number_of(cells[head])
-            better = options.direction(metric, unit if unit != "1" else "")
-            valid = value is not None and cells.get("result", "pass") in ("pass", "xpass")
-            made.append(
-                lost._replace(metric=metric, value=value, unit=unit, better=better, valid=valid)
-            )
+        metric = head.removesuffix("_value")
+        if metric == head or f"{metric}_unit" not in cells:
+            continue
+        unit, value = cells[f"{metric}_unit"] or "1", number_of(cells[head])
+        way = options.direction(metric, unit if unit != "1" else "")
+        valid = value is not None and cells.get("result", "pass") in ("pass", "xpass")
+        made.append(lost._replace(metric=metric, value=value, unit=unit, better=way, valid=valid))
     return made or [lost]
 
 
-CONVERTER = PerfLog()
+CONVERTER = Converter("perflog", "a performance log of ReFrame", _HEAD.match, rows, may_lack=True)

@@ -1,19 +1,20 @@
-"""What every converter gives: rows of numbers, and what is refused of them whatever they were."""
+"""What every form gives: rows of numbers, and what is refused of them whatever they were."""
 
 import json
 import math
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
+from parity import imports
 from parity.benchmarks.reading import death_in
 from parity.core.documents import as_document
-from parity.core.errors import CONTROL, UserError, shown
+from parity.core.errors import CONTROL, UserError, refuse_unknown, shown
 from parity.core.files import read_input, refuse_name
+from parity.core.package import modules_with
 
 DIRECTIONS = ("lower", "higher")
 # Reports of others may be large; what is larger than this is not read into memory.
@@ -27,36 +28,27 @@ D = TypeVar("D")
 
 
 class Row(NamedTuple):
-    """One number.
-
-    Attributes:
-        told: case and arm in the words of the form, of which `case` and `arm` were made.
-        settings: what the run's output says of how it ran: runs that differ in one are no
-            repetitions of each other.
-    """
+    """One number."""
 
     block: str  # what was measured together, as whoever measured calls it; empty where nothing was
     case: str
     arm: str
-    metric: str  # empty where the run left no number at all; it is then not valid
-    value: float | None  # a finite number not below zero; None where this one number is lost
-    unit: str
-    better: str  # `lower` or `higher`
+    metric: str = ""  # empty where the run left no number at all; it is then not valid
+    value: float | None = None  # finite and not below zero; None where this one number is lost
+    unit: str = "1"
+    better: str = ""  # `lower` or `higher`
     valid: bool = True
     source: str = ""  # where the number is from, in their words
     raw: str = ""  # a file that holds the run's output; empty for none
     where: str = ""  # the file and line of the row, for messages
-    told: tuple[str, str] = ("", "")
+    told: tuple[str, str] = ("", "")  # `case` and `arm` in the words of the form, before `as_name`
+    # What the run's output says of how it ran: runs that differ in one are no repetitions.
     settings: tuple[tuple[str, str], ...] = ()
     repetition: int = 0  # of its run without a block, which is compared with nothing (`checked`)
 
     @property
     def run(self) -> tuple[str, str, str, int]:
         return self.block, self.case, self.arm, self.repetition
-
-
-# Of a run that left no number.
-LOST: Mapping[str, Any] = {"metric": "", "value": None, "unit": "1", "better": "", "valid": False}
 
 
 @dataclass(frozen=True)
@@ -85,43 +77,19 @@ class Options:
         return str(parameters[self.arm])
 
 
-class Converter(ABC):
-    """One form of results. A module of this package exports its `CONVERTER`.
-
-    Where a run `may_lack` some number, as where a tool could not find it, it counts for its others;
-    else it is a mistake of who wrote the file.
-    """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    may_lack: ClassVar[bool] = False
-
-    @abstractmethod
-    def takes(self, text: str) -> bool:
-        """Whether a file with this text looks like this form."""
-
-    @abstractmethod
-    def rows(self, path: Path, options: Options) -> list[Row]:
-        """The numbers of a file, in its order; UserError: it is not of this form, and where."""
-
-
 def text_of(path: Path) -> str:
     """The text of somebody's file, its lines ended as here; raises UserError as `read_input`."""
     return read_input(path, LARGEST).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def report_of(path: Path, kind: type[D]) -> D:
-    """A report in JSON as a struct of what is read of it; NaN and infinities are numbers.
-
-    UserError, with its place: it is not JSON, or lacks what every such report has.
-    """
+    """A report in JSON as a struct of what is read of it, or UserError; NaN is a number there."""
     try:
         content = json.loads(text_of(path))
     except (ValueError, RecursionError) as error:
         raise UserError(f"this is not JSON: {error}", where=str(path)) from None
-    return as_document(
-        content, kind, str(path), "export it anew, or give the numbers as a table (CSV)"
-    )
+    action = "export it anew, or give the numbers as a table (CSV)"
+    return as_document(content, kind, str(path), action)
 
 
 def number_of(value: object) -> float | None:
@@ -154,30 +122,28 @@ def checked(rows: Sequence[Row], may_lack: bool = False) -> list[Row]:
     a case left a number.
     """
     models: dict[str, dict[str, Row]] = {}
-    first_of_name: dict[tuple[str, str], Row] = {}
+    first_told: dict[tuple[str, str], str] = {}
     runs: dict[tuple[str, str, str, int], dict[str, Row]] = {}
     repetitions = Counter[tuple[Any, ...]]()
     for row in rows:
         _refuse_cells(row)
-        for place, (what, name) in enumerate((("case", row.case), ("arm", row.arm))):
-            told = first_of_name.setdefault((what, name), row).told[place]
-            if told != row.told[place]:
-                words = f"{shown(told)} and {shown(row.told[place])}"
-                problem = f"two {what}s would be called {name}: {words}"
+        for what, name, here in (("case", row.case, row.told[0]), ("arm", row.arm, row.told[1])):
+            if (told := first_told.setdefault((what, name), here)) != here:
+                problem = f"two {what}s would be called {name}: {shown(told)} and {shown(here)}"
                 action = "name them apart by letters, digits or . + = _"
                 raise UserError(problem, where=row.where, action=action)
         of_case = models.setdefault(row.case, {})
         model = of_case.setdefault(row.metric, row) if row.metric else row
-        if (model.unit, model.better) != (row.unit, row.better):
-            problem = f"{row.metric} of {row.case} is in {row.unit}, {row.better} is better; before"
-            problem = f"{problem}, it was in {model.unit}, {model.better} is better"
+        now, before = (f"in {each.unit}, {each.better} is better" for each in (row, model))
+        if now != before:
+            problem = f"{row.metric} of {row.case} is {now}; before, it was {before}"
             raise UserError(problem, where=row.where)
         row = row._replace(repetition=0 if row.block else repetitions[row[:4]])
         repetitions[row[:4]] += 1
         other = runs.setdefault(row.run, {}).setdefault(row.metric, row)
         if other is not row:
-            problem = f"{row.metric or 'a lost run'} of {row.case} in {row.arm} comes twice"
-            where, problem = f"{other.where} and {row.where}", f"{problem} in block {row.block}"
+            what, where = row.metric or "a lost run", f"{other.where} and {row.where}"
+            problem = f"{what} of {row.case} in {row.arm} comes twice in block {row.block}"
             action = "give each repetition a block of its own, or leave the blocks away"
             raise UserError(problem, where=where, action=action)
     arms = dict.fromkeys(row.arm for row in rows)
@@ -208,11 +174,10 @@ def _whole(
         problem = f"{one.case} in {one.arm}, block {one.block or 'none'}, lacks"
         action = "give every run of a case the same metrics; mark a lost run as not valid"
         raise UserError(f"{problem} {', '.join(lacking)}", where=one.where, action=action)
+    lost = one._replace(value=None)
     return [
-        run.get(metric, one._replace(metric=metric, value=None))._replace(
-            unit=model.unit, better=model.better, valid=valid
-        )
-        for metric, model in models[one.case].items()
+        run.get(name, lost)._replace(metric=name, unit=model.unit, better=model.better, valid=valid)
+        for name, model in models[one.case].items()
     ]
 
 
@@ -264,44 +229,68 @@ class Printed(NamedTuple):
     better: str = ""
 
 
-class TextConverter(Converter):
-    """A program's own text. Its version is any, and nothing says that its ranks were one world."""
+# From a file to its numbers, in its order; UserError: it is not of this form, and where.
+Rows = Callable[[Path, Options], list[Row]]
+# From the text of a run, and where it is, to its numbers, or UserError; and its head
+# (`Row.settings`).
+Reader = Callable[[str, str], tuple[list[Printed], dict[str, str]]]
 
-    @abstractmethod
-    def printed(self, text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
-        """The numbers of one whole run, and what its head says of how it ran (`Row.settings`).
 
-        UserError: the text is not that of one run that ended well.
+@dataclass(frozen=True)
+class Converter:
+    """One form of results. A module of this package exports its `CONVERTER`."""
+
+    name: str
+    title: str
+    takes: Callable[[str], object]  # whether a file with this text looks like this form
+    rows: Rows
+    # Whether a run that lacks some number counts for its others; else it is a mistake of the file.
+    may_lack: bool = False
+    are_alike: bool = False  # whether its files have to be repetitions of one run (`refuse_unlike`)
+
+    @classmethod
+    def of_json(cls, name: str, title: str, rows: Rows, *keys: str, may_lack: bool = False) -> Self:
+        """Of reports in JSON, each of which has these keys."""
+
+        def takes(text: str) -> bool:
+            return text.lstrip().startswith("{") and all(f'"{key}"' in text for key in keys)
+
+        return cls(name, title, takes, rows, may_lack)
+
+    @classmethod
+    def of_text(cls, name: str, title: str, begins: re.Pattern[str], printed: Reader) -> Self:
+        """Of a program's own text, a file for each run, whose name has its arm and block.
+
+        The program's version is any, and nothing says that its ranks were one world.
         """
 
-    def rows(self, path: Path, options: Options) -> list[Row]:
-        """The numbers of a run; its arm and block are in the file's name."""
-        where, (arm, block) = str(path), named(path, "txt")
-        text = text_of(path)
-        if death := death_in(text):
-            problem = f"the run did not end well: {shown(death)}"
-            raise UserError(problem, where=where, action=LEAVE_OUT)
-        # Where only one rank printed, its number before each line is left away.
-        labels = [_LABEL.match(line) for line in text.splitlines() if line.strip()]
-        if len({label and label[1] for label in labels} | {None}) == 2 and all(labels):
-            text = _LABEL.sub("", text)
-        numbers, settings = self.printed(text, where)
-        return [
-            Row(
-                block=block, case=number.case, arm=arm, metric=as_metric(number.metric),
-                value=number.value, unit=number.unit,
-                better=options.direction(number.metric, number.unit, number.better),
-                source=self.title, raw=where, where=where, settings=tuple(settings.items()),
-            )
-            for number in numbers
-        ]  # fmt: skip
+        def rows(path: Path, options: Options) -> list[Row]:
+            where, (arm, block), text = str(path), named(path, "txt"), text_of(path)
+            if death := death_in(text):
+                problem = f"the run did not end well: {shown(death)}"
+                raise UserError(problem, where=where, action=LEAVE_OUT)
+            # Where only one rank printed, its number before each line is left away.
+            labels = [_LABEL.match(line) for line in text.splitlines() if line.strip()]
+            if len({label and label[1] for label in labels} | {None}) == 2 and all(labels):
+                text = _LABEL.sub("", text)
+            numbers, settings = printed(text, where)
+            return [
+                Row(
+                    block=block, case=number.case, arm=arm, metric=as_metric(number.metric),
+                    value=number.value, unit=number.unit,
+                    better=options.direction(number.metric, number.unit, number.better),
+                    source=title, raw=where, where=where, settings=tuple(settings.items()),
+                )
+                for number in numbers
+            ]  # fmt: skip
+
+        return cls(name, title, begins.search, rows, are_alike=True)
 
 
 def refuse_unlike(rows: Iterable[Row]) -> None:
     """Refuse (UserError) files of runs that are no repetitions of each other.
 
-    One holds other cases than the others, such as other sizes, or its head says that it ran
-    otherwise, such as with another window; with the first difference.
+    One has other cases, such as sizes, or its head says that it ran otherwise, as with a window.
     """
     cases: dict[str, set[str]] = {}
     settings: dict[str, dict[str, str]] = {}
@@ -323,3 +312,46 @@ def refuse_unlike(rows: Iterable[Row]) -> None:
     for file, problem in unlike:
         action = "import runs that differ each as a study of its own"
         raise UserError(problem, where=file, action=action)
+
+
+# What people have that no converter takes, by a line that only it has.
+_LOOKS_LIKE = {
+    "results of mdtest": re.compile(r"^.*mdtest-\d\S* was launched with", re.MULTILINE),
+    "lines of several ranks (srun --label)": re.compile(r"\A(?:\s*\d+: .*\n){2,}"),
+    "a table without the columns of one (CSV)": re.compile(r"\A[^\n,{]+(?:,[^\n,]*)+\n"),
+}
+
+
+def converters() -> dict[str, Converter]:
+    """Every converter by its name."""
+    return {each.name: each for each in modules_with(imports, "CONVERTER")}
+
+
+def converter_of(files: Sequence[Path], form: str = "") -> Converter:
+    """The converter of the form that is named, or that all files look like; or UserError."""
+    known = converters()
+    refuse_unknown([form] if form else [], known, "--form", "form")
+    for file in files:
+        if not file.is_file():
+            raise UserError("there is no such file", where=str(file))
+    if form:
+        return known[form]
+    first, *others = (_looks_like(file, known) for file in files)
+    for file, other in zip(files[1:], others, strict=True):
+        if other is not first:
+            like = f"{first.title}, as {files[0].name} does"
+            raise UserError(f"this does not look like {like}", where=str(file))
+    return first
+
+
+def _looks_like(file: Path, known: Mapping[str, Converter]) -> Converter:
+    text = text_of(file)
+    for converter in known.values():
+        if converter.takes(text):
+            return converter
+    like = next((name for name, line in _LOOKS_LIKE.items() if re.search(line, text)), "")
+    problem = f"these look like {like}, which are not read here"
+    problem = problem if like else "the form of these results is not known"
+    action = "choose one by --form, or give the numbers as a table (CSV)"
+    allowed = ", ".join(f"{name} ({each.title})" for name, each in known.items())
+    raise UserError(problem, where=str(file), action=action, allowed=allowed)

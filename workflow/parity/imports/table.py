@@ -14,43 +14,39 @@ MOST_ROWS, LARGEST = 100_000, 16_000_000
 _VALID = {"": True, "yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
-class Table(Converter):
+def takes(text: str) -> bool:
+    """Whether the head has two of the columns."""
+    head = text.lstrip().partition("\n")[0].replace('"', "")
+    # A unit in the head is of a wide table.
+    is_long = len({name.strip() for name in head.split(",")} & {*NEEDED}) >= 2
+    return is_long and "[" not in head
+
+
+def rows(path: Path, options: Options) -> list[Row]:
     """CSV with the columns of `NEEDED`, and any of `OPTIONAL`, in any order."""
-
-    name = "csv"
-    title = "a table (CSV)"
-
-    def takes(self, text: str) -> bool:
-        head = text.lstrip().partition("\n")[0].replace('"', "")
-        # A unit in the head is of a wide table.
-        is_long = len({name.strip() for name in head.split(",")} & {*NEEDED}) >= 2
-        return is_long and "[" not in head
-
-    def rows(self, path: Path, options: Options) -> list[Row]:
-        given = read_rows(path, NEEDED, OPTIONAL, LARGEST)
-        if not 0 < len(given) <= MOST_ROWS:
-            problem = f"the table has {len(given) or 'no'} rows"
-            action = "import each benchmark as a study of its own"
-            raise UserError(problem, where=str(path), allowed=f"1 to {MOST_ROWS}", action=action)
-        rows = []
-        for index, cells in enumerate(given):
-            where = row_of(path, index)
-            raw, valid = cells.get("raw", ""), cells.get("valid", "").lower()
-            if valid not in _VALID:
-                known = ", ".join(filter(None, _VALID))
-                raise UserError(f"valid is {shown(valid)}", where=where, allowed=known)
-            if raw:
-                _refuse_elsewhere(path.parent.resolve(), raw, f"{where}: raw")
-            # A lost run needs no number.
-            needs_value = _VALID[valid] or cells["value"]
-            parsed: dict[str, Any] = {
-                "value": finite(cells["value"], "value", where) if needs_value else 0.0,
-                "unit": cells["unit"] or "1",
-                "valid": _VALID[valid],
-                "raw": str(path.parent / raw) if raw else "",
-            }
-            rows.append(Row(**{"block": "", **cells, **parsed, "where": where}))
-        return rows
+    given = read_rows(path, NEEDED, OPTIONAL, LARGEST)
+    if not 0 < len(given) <= MOST_ROWS:
+        problem = f"the table has {len(given) or 'no'} rows"
+        action = "import each benchmark as a study of its own"
+        raise UserError(problem, where=str(path), allowed=f"1 to {MOST_ROWS}", action=action)
+    rows = []
+    for index, cells in enumerate(given):
+        where = row_of(path, index)
+        raw, valid = cells.get("raw", ""), cells.get("valid", "").lower()
+        if valid not in _VALID:
+            known = ", ".join(filter(None, _VALID))
+            raise UserError(f"valid is {shown(valid)}", where=where, allowed=known)
+        if raw:
+            _refuse_elsewhere(path.parent.resolve(), raw, f"{where}: raw")
+        # A lost run needs no number.
+        needs_value = _VALID[valid] or cells["value"]
+        parsed: dict[str, Any] = {
+            "value": finite(cells["value"], "value", where) if needs_value else 0.0,
+            "unit": cells["unit"] or "1", "valid": _VALID[valid],
+            "raw": str(path.parent / raw) if raw else "", "where": where,
+        }  # fmt: skip
+        rows.append(Row(**{"block": "", **cells, **parsed}))
+    return rows
 
 
 def _refuse_elsewhere(folder: Path, raw: str, where: str) -> None:
@@ -65,4 +61,4 @@ def _refuse_elsewhere(folder: Path, raw: str, where: str) -> None:
         raise UserError(f"there is no such file: {shown(raw)}", where=where)
 
 
-CONVERTER = Table()
+CONVERTER = Converter("csv", "a table (CSV)", takes, rows)

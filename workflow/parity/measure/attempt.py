@@ -1,7 +1,6 @@
 """One attempt of one run: start it, sleep, keep what it left, judge the gates, write the record.
 
-What extensions have around the timed section are companions: context managers around all starts
-of an attempt (`Companion`).
+Extensions have companions around the timed section: context managers around all of its starts.
 """
 
 import hashlib
@@ -24,7 +23,7 @@ import parity.measure
 from parity.benchmarks.model import Program
 from parity.core.commands import answer_of
 from parity.core.package import extensions_with
-from parity.measure import gates, inner_command, places
+from parity.measure import gates, inner_command, places, timed_process
 from parity.measure.documents import RECORD, STARTED, ArmState, Gate, RunRecord, Started
 from parity.measure.inner_command import HOST, RANK, clean_up, launched, on_each_node
 from parity.measure.node import steal_fraction
@@ -32,14 +31,7 @@ from parity.measure.node_check import arm_state, check_arm, host_namespaces
 from parity.measure.progress import LIMIT_REFUSED
 from parity.measure.sampling import Sampler
 from parity.measure.session import Session
-from parity.measure.timed_process import (
-    Finished,
-    Orphan,
-    end_orphans,
-    launch_environment,
-    run_and_wait,
-    started,
-)
+from parity.measure.timed_process import end_orphans, launch_environment, run_and_wait, started
 from parity.plan.plan import Case
 from parity.runtimes import every_arm
 from parity.runtimes.limits import NO_LIMIT, refusal
@@ -87,10 +79,7 @@ class NotStarted(Exception):
 
 
 def started_beside(command: Sequence[str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
-    """What a companion starts; all that it says goes to a file.
-
-    Raises NotStarted: it cannot be started.
-    """
+    """What a companion starts, or NotStarted; all that it says goes to a file."""
     try:
         with log.open("wb") as said:
             return started(command, said, said, launch_environment(os.environ), folder)
@@ -100,30 +89,24 @@ def started_beside(command: Sequence[str], log: Path, folder: Path) -> subproces
 
 @dataclass
 class Attempt:
-    """An attempt on its way to its record, and what is gathered for it.
-
-    Attributes:
-        beside, evidence: the gates of its companions, and what they read and counted.
-        on_stop: end what a program may wait for that cannot be killed.
-        before_check: called before a program's check, which is not what is measured.
-        started, load: when it was begun, as `places.now`; one-minute load average just before.
-    """
+    """An attempt on its way to its record, and what is gathered for it."""
 
     order: Order
     launch: Launch  # the facts of the program's command line; with ranks, what each fills in
     folder: Path  # what it leaves goes there
     commands: list[list[str]] = field(default_factory=list)
-    finished: list[Finished] = field(default_factory=list)
+    finished: list[timed_process.Finished] = field(default_factory=list)
     error: str = ""
-    left: tuple[Orphan, ...] = ()
+    left: tuple[timed_process.Orphan, ...] = ()
     steal: float = 0.0  # share of CPU time that the hypervisor took meanwhile, 0 to 1
-    beside: list[Gate] = field(default_factory=list)
-    evidence: dict[str, str] = field(default_factory=dict)
+    beside: list[Gate] = field(default_factory=list)  # the gates of its companions
+    evidence: dict[str, str] = field(default_factory=dict)  # what they read and counted
+    # To end what a program may wait for that cannot be killed; called before its check, not timed.
     on_stop: list[Callable[[], None]] = field(default_factory=list)
     before_check: list[Callable[[], None]] = field(default_factory=list)
     work: Path = places.WORK  # where the program works, and its files lie
-    started: str = ""
-    load: float = 0.0
+    started: str = ""  # when it was begun, as `places.now`
+    load: float = 0.0  # one-minute load average just before
     line: Line = field(init=False)  # the command line that starts some words where the order says
 
     def __post_init__(self) -> None:
@@ -156,21 +139,15 @@ def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
         return [complete]
     where = gates.of_ranks(lambda _, evidence: order.where(evidence["node"], evidence), ranks)
     own = [cpus[place : place + 1] if program.is_bound else cpus for place in range(len(cpus))]
-    bound = gates.of_ranks(
-        lambda rank, evidence: gates.binding_gate(own[rank % len(cpus)], evidence), ranks
-    )
+    bound = gates.of_ranks(lambda r, said: gates.binding_gate(own[r % len(cpus)], said), ranks)
     if bound.passed and not program.is_bound:
         bound = Gate("binding", True, "each rank on any of the node's CPUs, as its arm says")
     return [complete, where, bound]
 
 
-def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecord:
-    """What became of the attempt.
-
-    `load`: one-minute load average just before. `started`: time of the start, UTC, ISO 8601.
-    """
-    # Timed starts of several are the program's bare words: neither bound nor with an
-    # environment of ours, and the record does not say that they were.
+def record(attempt: Attempt, stderr: str) -> RunRecord:
+    """What became of the attempt."""
+    # Timed starts of several are bare words, not bound nor with our environment: none is told.
     order, program = attempt.order, attempt.order.program
     several = program.repetitions > 1 or program.as_given
     ranks: dict[int, dict[str, str]] = {}
@@ -205,16 +182,15 @@ def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecor
     return RunRecord(
         session=order.session.number, run=order.run, case=order.case.name, arm=order.arm.name,
         parameters=dict(order.case.parameters), reason=reason, detail=detail,
-        exit_code=attempt.finished[-1].exit_code if attempt.finished else None, started=started,
-        starts_wall_seconds=walls,
+        exit_code=attempt.finished[-1].exit_code if attempt.finished else None,
+        started=attempt.started, starts_wall_seconds=walls, steal_fraction=attempt.steal,
         wall_seconds=sum(each.wall_seconds for each in timed) if timed else None,
         user_seconds=sum(each.user_seconds for each in timed) if timed else None,
         system_seconds=sum(each.system_seconds for each in timed) if timed else None,
-        steal_fraction=attempt.steal, load_before=load,
-        commands=tuple(map(tuple, attempt.commands)), environment=environment,
+        load_before=attempt.load, commands=tuple(map(tuple, attempt.commands)),
         environment_sha256="" if several else hashlib.sha256(variables.encode()).hexdigest(),
         evidence={**evidence, **attempt.evidence}, ranks=inner_command.rank_differences(ranks),
-        image_digest=order.state.image_digest, gates=judged,
+        environment=environment, image_digest=order.state.image_digest, gates=judged,
     )  # fmt: skip
 
 
@@ -233,7 +209,7 @@ def _reason(attempt: Attempt, judged: Sequence[Gate], stderr: str) -> tuple[str,
     if last.exit_code > 0:
         own = inner_command.without_evidence(stderr.encode()).decode().split("\n")
         said = [f"exit status {last.exit_code}", *list(filter(None, map(str.strip, own)))[-1:]]
-        return "exit-status", ": ".join(said)[:LONGEST_DETAIL]
+        return "exit-status", ": ".join(said)[:200]
     return gates.first_failure(judged)
 
 
@@ -246,11 +222,8 @@ def companions() -> tuple[Companion, ...]:
     return tuple(extensions_with(parity.measure, "COMPANION"))
 
 
-# Of what a program said last.
-LONGEST_DETAIL = 200
 # How long a launcher may take to end its ranks on all nodes, and each node to clean up.
-GRACE_SECONDS = 5.0
-CLEANUP_SECONDS = 60.0
+GRACE_SECONDS, CLEANUP_SECONDS = 5.0, 60.0
 
 
 class AllocationLost(Exception):
@@ -267,9 +240,6 @@ def make_attempt(order: Order, folder: Path) -> RunRecord:
     `folder`: empty but for a folder `state`; a container is called after it. Raises AllocationLost,
     ArmLost: the run failed because its nodes, or its arm's image or runtime, were taken away; no
     record is written, so the attempt counts as interrupted.
-
-    Returns:
-        The record; its `reason` is empty when the program ended well and all gates held.
     """
     places.emptied(places.WORK)
     attempt = begun(order, folder)
@@ -280,19 +250,15 @@ def make_attempt(order: Order, folder: Path) -> RunRecord:
 
 
 def begun(order: Order, folder: Path, work: Path = places.WORK) -> Attempt:
-    """An attempt that is written down as started, with the program's files in `work`, empty before.
-
-    `folder`: as of `make_attempt`.
-    """
-    name = name_in(folder)
-    state, cpus = (folder / "state").resolve(), order.program.cpus
-    launch = Launch(name, order.state.image, SCRATCH, state, cpus=cpus)
-    launch = replace(launch, name=f"{name}-{RANK}", host=HOST) if order.program.ranks else launch
-    for name_of_file, text in order.program.files.items():
-        (work / name_of_file).write_text(text, encoding="utf-8")
-    now, load, services = places.now(), os.getloadavg()[0], order.program.beside.names
+    """An attempt that is written down as started, with the program's files in `work`."""
+    program, state = order.program, (folder / "state").resolve()
+    launch = Launch(name_in(folder), order.state.image, SCRATCH, state, cpus=program.cpus)
+    launch = replace(launch, name=f"{launch.name}-{RANK}", host=HOST) if program.ranks else launch
+    for name, text in program.files.items():
+        (work / name).write_text(text, encoding="utf-8")
+    now, load = places.now(), os.getloadavg()[0]
     STARTED.write_in(folder, Started(
-        name=launch.name, arm=order.arm.name, ranks=order.program.ranks, services=services,
+        name=launch.name, arm=order.arm.name, ranks=program.ranks, services=program.beside.names,
         started=now,
     ))  # fmt: skip
     return Attempt(order, launch, folder, work=work, started=now, load=load)
@@ -321,11 +287,11 @@ def ended(attempt: Attempt) -> RunRecord:
             (folder / "files").mkdir(exist_ok=True)
             shutil.copyfile(path, folder / "files" / path.name)
     stderr = (folder / "stderr").read_bytes()
-    made = record(attempt, stderr.decode("utf-8", "replace"), attempt.load, attempt.started)
+    made = record(attempt, stderr.decode("utf-8", "replace"))
     if made.reason:
         _end_left_overs(order, attempt.launch)
+        # Where nothing of it ran inside.
         if inner_command.EVIDENCE.encode() not in stderr and made.reason != LIMIT_REFUSED:
-            # Nothing of it ran inside.
             _refuse_lost_arm(order)
     RECORD.write_in(folder, made)
     if order.program.ranks and not made.reason:
@@ -348,10 +314,7 @@ def _refuse_lost_arm(order: Order) -> None:
 
 
 def _end_left_overs(order: Order, launch: Launch) -> None:
-    """End whatever a failed run left, ranks in sessions of their own included.
-
-    Raises AllocationLost: not every node of the allocation answers any more.
-    """
+    """End what a failed run left, ranks too; AllocationLost: not every node answers any more."""
     program, launcher = order.program, order.session.system.launcher
     clean_up(order.arm, launch, program.ranks)
     places.end_processes_in(places.WORK)
@@ -380,16 +343,13 @@ def _run_in_company(attempt: Attempt) -> None:
 
 
 def _run(attempt: Attempt) -> None:
-    """All starts of the attempt, one after the other.
+    """All starts of the attempt, one after the other, within one time limit.
 
-    A program that is started once carries the witness. One that is started and timed several times
-    has a witnessed start first, which is not timed, and then its timed starts consist of nothing
-    but the runtime and the program's own words. The time limit is that of all starts together. A
-    program of several command lines has a witness in each, and what checks it comes when nothing is
-    measured any more. A line that is given stays as it is.
+    Each command line carries the witness. One that is started and timed several times has an
+    untimed, witnessed start first, and then nothing but the runtime and the program's own words.
+    What checks it comes when nothing is measured any more. A line that is given stays as it is.
     """
-    order, folder = attempt.order, attempt.folder
-    program = order.program
+    order, folder, program = attempt.order, attempt.folder, attempt.order.program
     lines = [program.argv, *program.then, *([program.check] if program.check else [])]
     tools = order.session.tools
     starts = [inner_command.witnessed(replace(program, argv=words), tools=tools) for words in lines]
@@ -398,8 +358,7 @@ def _run(attempt: Attempt) -> None:
     environment, place = launch_environment(os.environ), places.WORK
     if program.as_given:
         starts, environment, place = [list(program.argv)], dict(os.environ), Path.cwd()
-    deadline = time.monotonic() + order.case.timeout_seconds
-    interval = program.sample_seconds
+    deadline, interval = time.monotonic() + order.case.timeout_seconds, program.sample_seconds
     sampler = Sampler(interval, program.sample_processes) if interval else None
     for words in starts:
         if program.check and words is starts[-1]:
@@ -408,8 +367,7 @@ def _run(attempt: Attempt) -> None:
         command = attempt.line(words)
         if command not in attempt.commands[-1:]:
             attempt.commands.append(command)
-        if program.drop_caches:
-            # The next start reads from the disk.
+        if program.drop_caches:  # the next start reads from the disk
             os.sync()
             Path("/proc/sys/vm/drop_caches").write_text("3\n")
         try:

@@ -17,17 +17,10 @@ from parity.benchmarks.own_program import WALL
 from parity.core.commands import answer_of
 from parity.core.errors import UserError
 from parity.measure import documents, places, progress
+from parity.measure import session as sessions
 from parity.measure.attempt import AllocationLost, ArmLost, Order, make_attempt
 from parity.measure.inner_command import clean_up, on_each_node
-from parity.measure.session import (
-    Session,
-    begin_session,
-    begun,
-    end_session,
-    lacking,
-    tell_what_lacks,
-    this_allocation,
-)
+from parity.measure.session import Session, begin_session, begun, end_session, this_allocation
 from parity.measure.side_by_side import clocked, make_pair, make_ready, refusal
 from parity.plan.looks import Batch, Stop, is_stopped
 from parity.plan.plan import EITHER, Block, Case, Plan, Run
@@ -36,32 +29,24 @@ from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, SPREAD, UNBOUND, Arm, Launch
 from parity.software.images import ImageRecord
 
-# Reasons for which a run may fail in one block and not in the next.
-OF_OTHERS = ("gate-", progress.INTERRUPTED)
-# So many starts at least should a run last whose wall clock counts.
-STARTS = 10
-# Of a campaign that was not looked at yet.
-NO_STOPS: Mapping[tuple[str, str], Stop] = MappingProxyType({})
+OF_OTHERS = ("gate-", progress.INTERRUPTED)  # for which a run may fail in one block alone
+STARTS = 10  # so many of them at least should a run last whose wall clock counts
+Asked = dict[Run, Order | documents.NotStarted]
 
 
 def run_block(
     plan: Plan, block_name: str, images: Mapping[str, ImageRecord], expected: Mapping[str, str],
-    system: System, folder: Path, stops: Mapping[tuple[str, str], Stop] = NO_STOPS,
+    system: System, folder: Path, stops: Mapping[tuple[str, str], Stop] = MappingProxyType({}),
     checked: Session | None = None,
 ) -> Session | None:  # fmt: skip
     """Run a block in `folder`, which keeps every attempt ever made; write its record last.
 
     Raises UserError: the working folder is not ours, or we stand in it; the allocation is not the
     block's, or was lost on the way; a file of the block is broken; blocks of this plan were
-    measured on another system. Returns its session; None if there was nothing to run.
-
-    Args:
-        images: the records of the image formats, by format.
-        expected: SHA-256 of the native programs by path, as their build recorded it; empty
-            where it recorded none.
-        stops: what is not measured any more, by case and arm. A block of which nothing is left
-            is only written down.
-        checked: the session of the block before it in this process, if there was one.
+    measured on another system. Returns its session; None if there was nothing to run. `images`:
+    their records by format. `expected`: SHA-256 by path of native programs whose build recorded it.
+    `stops`: what is not measured any more, by case and arm; a block of which nothing is left is
+    only written down. `checked`: the session of the block before it in this process, if any.
     """
     block = plan.block(block_name)
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,11 +54,10 @@ def run_block(
     if Path.cwd().is_relative_to(SCRATCH):
         problem = f"the study lies in {SCRATCH}, where measured programs work and are ended"
         raise UserError(problem, action="move the clone to another folder")
-    for each, sessions in begun(plan, folder).items():
-        documents.refuse_another_system(each, sessions, system.name)
+    for each, before in begun(plan, folder).items():
+        documents.refuse_another_system(each, before, system.name)
     allocation = this_allocation(system, block.nodes)
-    # A workflow that was killed leaves its jobs running; the next one's wait for them here,
-    # and find the block done.
+    # A killed workflow's jobs go on; the next one's wait for them here, and find the block done.
     was_finished = documents.BLOCK.is_in(folder)
     with places.only_one(folder, "another job that runs this block"):
         if documents.BLOCK.is_in(folder) and not was_finished:
@@ -97,31 +81,27 @@ def run_block(
             session = None
             if left.runs:
                 session = begin_session(plan, images, expected, system, allocation, folder, checked)
-                progress.leave_out(session.waited_seconds, folder)
+                waited = max((each.waited_seconds for each in session.answers), default=0.0)
+                progress.leave_out(waited, folder)
                 if not checked:
-                    tell_what_lacks(session, plan)
+                    sessions.tell_what_lacks(session, plan)
                 not_started |= BlockRun(plan, left, session, folder).make_all_runs()
                 end_session(session, folder)
                 progress.renew(folder)
-            record = documents.BlockRecord(
+            documents.BLOCK.write_in(folder, documents.BlockRecord(
                 campaign=plan.campaign, name=block.name, number=block.number, runs=block.runs,
                 sessions=documents.read_sessions(folder), not_started=not_started,
-            )  # fmt: skip
-            documents.BLOCK.write_in(folder, record)
+            ))  # fmt: skip
             return session
 
 
 def _no_pairs(plan: Plan, block: Block) -> str:
-    """Why the pairs that a block is of cannot be made here; empty if they can, or it is of none.
-
-    Raises UserError: they cannot, and the study is of nothing else.
-    """
-    if not plan.is_pair(block):
+    """Why a block's pairs, if any, cannot be made; UserError if the study is of nothing else."""
+    if not plan.is_pair(block) or not (refused := refused_pairs(plan.design == EITHER)):
         return ""
-    refused = refused_pairs(plan.design == EITHER)
-    if refused and plan.is_paired:
+    if plan.is_paired:
         raise refused
-    return refused.what if refused else ""
+    return refused.what
 
 
 @cache
@@ -135,10 +115,7 @@ def refused_pairs(may_take_turns: bool) -> UserError | None:
 
 
 def end_interrupted(folder: Path) -> None:
-    """Remove the containers that a killed runner left on this node.
-
-    Their processes are ended when the session checks the nodes.
-    """
+    """Remove a killed runner's containers on this node; a session's check ends their processes."""
     for attempt in sorted(folder.glob("runs/*/attempt-*")):
         if documents.RECORD.is_in(attempt) or not documents.STARTED.is_in(attempt):
             continue
@@ -167,10 +144,8 @@ class BlockRun:
                 if is_pair:
                     asked = _whole(asked)
                 orders = {run: each for run, each in asked.items() if isinstance(each, Order)}
-                settled = progress.case_is_settled(
-                    {self._folder_of(run): each.state.image_digest for run, each in orders.items()},
-                    self.plan.attempts,
-                )
+                now = {self.folder / "runs" / o.run: o.state.image_digest for o in orders.values()}
+                settled = progress.case_is_settled(now, self.plan.attempts)
                 for together in [[*asked]] if is_pair else [[run] for run in asked]:
                     if not settled and (possible := [orders[r] for r in together if r in orders]):
                         self._attempt_until_settled(*possible)
@@ -189,8 +164,8 @@ class BlockRun:
         try:
             is_pair = self.plan.is_pair(self.block)
             program = _program(of_arm, arm, self.plan.provider, self.session, is_pair)
-            if not reason and (lacks := lacking(self.session, self.plan, case, run.arm)):
-                raise UserError(lacks)
+            if not reason and (why := sessions.lacking(self.session, self.plan, case, run.arm)):
+                raise UserError(why)
         except UserError as error:
             # Also where this node is too small for the case; the other cases still run.
             return documents.NotStarted(reason="not-tested", detail=error.what)
@@ -202,10 +177,7 @@ class BlockRun:
         """Attempts of a run, or of a pair of runs, until they are good or tried often enough."""
         folders = [self.folder / "runs" / order.run for order in orders]
         arms, order = " and ".join(order.arm.name for order in orders), orders[0]
-        while all(
-            progress.failures(progress.attempts_of(folder)) < self.plan.attempts
-            for folder in folders
-        ):
+        while all(progress.failures(progress.attempts_of(f)) < self.plan.attempts for f in folders):
             attempts = [places.new_attempt(folder) for folder in folders]
             try:
                 if self.plan.is_pair(self.block):
@@ -230,33 +202,24 @@ class BlockRun:
         if why:
             reason = said = why.reason
         else:
-            attempts = progress.attempts_of(self._folder_of(run))
+            attempts = progress.attempts_of(self.folder / "runs" / run.name)
             reason, good = progress.last_reason(attempts), progress.good_record(attempts)
             said = f"{good.wall_seconds:.2f} s" if good else reason
         progress.count(run.name, reason, why is None, self.folder)
         place = f"{1 + self.block.runs.index(run):>3}/{len(self.block.runs)}"
         progress.show(f"{self.block.name}  {place}  {run.name:<28} {said}")
 
-    def _folder_of(self, run: Run) -> Path:
-        return self.folder / "runs" / run.name
 
-
-def _whole(
-    pair: dict[Run, Order | documents.NotStarted],
-) -> dict[Run, Order | documents.NotStarted]:
+def _whole(pair: Asked) -> Asked:
     """The orders of a pair; where one run cannot be started, or is stopped, nor is the other."""
     lacking = {run: why for run, why in pair.items() if isinstance(why, documents.NotStarted)}
     for run, why in lacking.items():
-        beside = documents.NotStarted(
-            reason=why.reason, detail=f"side by side with {run.arm}: {why.detail}"
-        )
+        beside = replace(why, detail=f"side by side with {run.arm}: {why.detail}")
         return {each: lacking.get(each, beside) for each in pair}
     return pair
 
 
-def _program(
-    case: Case, arm: Arm, provider: str, session: Session, paired: bool = False
-) -> Program:
+def _program(case: Case, arm: Arm, provider: str, session: Session, paired: bool) -> Program:
     presence, node = session.benchmarks[case.benchmark], session.node
     if not presence.available:
         raise UserError(f"{case.benchmark}: {presence.reason}")
@@ -292,13 +255,9 @@ def run_batch(
     plan: Plan, batch: Batch, images: Mapping[str, ImageRecord], expected: Mapping[str, str],
     system: System, blocks: Path, stops: Mapping[tuple[str, str], Stop],
 ) -> documents.BatchRecord:  # fmt: skip
-    """Run the blocks of a batch, each in its own folder below `blocks`.
-
-    Raises UserError: as of `run_block`, and of `_refuse_vain`; what is measured by then is kept.
-    `images`, `expected`, `system`, `stops`: as of `run_block`.
-    """
-    names, session = [block.name for block in batch.blocks], None
-    measured: list[str] = []
+    """Run the blocks of a batch, each in its own folder below `blocks`; else as `run_block`."""
+    # Where that or `_refuse_vain` raises UserError, what is measured by then is kept.
+    names, measured, session = [block.name for block in batch.blocks], list[str](), None
     told = progress.Told(plan, [blocks / block.name for block in plan.blocks])
     told.before()
     try:
@@ -320,38 +279,31 @@ def run_batch(
             places.remove_copies()
             if session and system.launcher and (others := len(session.allocation.hosts)) > 1:
                 answer_of(on_each_node(system.launcher, others, ["rm", "-rf", str(places.NEEDS)]))
-    return documents.BatchRecord(
-        measured=tuple(measured), out_of_time=tuple(names[len(measured) :])
-    )
+    out_of_time = tuple(names[len(measured) :])
+    return documents.BatchRecord(measured=tuple(measured), out_of_time=out_of_time)
 
 
 def _refuse_vain(plan: Plan, folder: Path) -> None:
-    """Say of the first block that was measured which runs failed, and why.
-
-    Raises UserError: by that no arm could be compared with the reference, so that going on is vain;
-    of a pair, the reference itself failed in all cases, and was started.
-    """
+    """Say of the first block that was measured which runs failed; UserError: going on is vain."""
+    # It is where no arm could be compared with the reference; of a pair, if that was started.
     record, good, lost = documents.BLOCK.read_in(folder), set(), list[str]()
     for run in record.runs:
-        why = record.not_started.get(run.name)
         attempts = progress.attempts_of(folder / "runs" / run.name)
-        if not why and progress.good_record(attempts):
-            good.add((run.case, run.arm))
-            continue
-        last = why or (attempts[-1] if attempts else None)
+        last = record.not_started.get(run.name) or (attempts[-1] if attempts else None)
+        reason = last.reason if last else ""
         # Another block may be without what others do to the node.
-        if last is None or last.reason.startswith(OF_OTHERS) or is_stopped(last.reason):
+        if not last or not reason or reason.startswith(OF_OTHERS) or is_stopped(reason):
             good.add((run.case, run.arm))
             continue
         title = plan.benchmark_titles[plan.case(run.case).benchmark]
-        said = f"{last.reason}: {last.detail}" if last.detail else last.reason
+        said = f"{reason}: {last.detail}" if last.detail else reason
         lost.append(f"{title}, {plan.arm_titles[run.arm]}: {said}")
     # A shorter run is compared with nothing by itself.
     whole = ((case.name, plan.reference) for case in plan.cases)
     there = {case for case, reference in whole if (case, reference) in good}
     arms = {arm for case, arm in good if case in there}
     is_vain = arms <= {*plan.aa_pair}
-    if plan.is_pair(plan.block(record.name)):
+    if plan.is_pair(plan.block(folder.name)):
         is_vain = not there and not any("not-started" in line for line in lost)
     if lost and is_vain:
         problem = "\n".join(["nothing of this study can be compared", *lost])
@@ -363,11 +315,10 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
 
 def _warn_of_starts(plan: Plan, folder: Path) -> None:
     """Say of the first block of which wall clocks a start is a large part."""
-    seconds = {
-        (run.case, run.arm): good.wall_seconds
-        for run in plan.block(folder.name).runs
-        if (good := progress.good_record(progress.attempts_of(folder / "runs" / run.name)))
-    }
+    made = ((run, progress.attempts_of(folder / "runs" / run.name))
+            for run in plan.block(folder.name).runs)  # fmt: skip
+    seconds = {(run.case, run.arm): good.wall_seconds for run, attempts in made
+               if (good := progress.good_record(attempts))}  # fmt: skip
     alone = [each for each in plan.shorter if not each.share]
     for each in (one for one in alone if WALL in plan.case(one.of).definition.metrics):
         for arm in plan.arms:
@@ -386,9 +337,10 @@ def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> 
     formats = {run.arm: every_arm()[run.arm].image_format or "" for run in record.runs}
     now = {arm: images[name].digest if name in images else "" for arm, name in formats.items()}
     # A block of which all was stopped has no session, and nothing that an image could change.
-    sessions = record.sessions
-    then = sessions[-1].start.arms if sessions else {}
-    return not sessions or all(then[arm].image_digest == digest for arm, digest in now.items())
+    if not record.sessions:
+        return True
+    then = record.sessions[-1].start.arms
+    return all(then[arm].image_digest == digest for arm, digest in now.items())
 
 
 def is_time_over(plan: Plan, blocks: Path, following: str) -> bool:

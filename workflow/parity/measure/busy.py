@@ -8,8 +8,7 @@ from parity.measure.node import busy_now
 from parity.measure.side_by_side import obstacle
 from parity.plan.plan import IN_TURN, SIDE_BY_SIDE
 
-# Of so many windows, of three seconds in all, the quietest tells: a busy node is so in each.
-WINDOWS = 12
+WINDOWS = 12  # three seconds in all, of which the quietest tells: a busy node is so in each
 
 
 class Begun(NamedTuple):

@@ -23,14 +23,11 @@ from parity.software.images import ImageRecord
 
 
 class Gate(Document, frozen=True, kw_only=False):
-    """The outcome of one gate; the reason code of a failure is `gate-` and its name.
-
-    `detail`: what was expected and what was seen, when it did not hold.
-    """
+    """The outcome of one gate; the reason code of a failure is `gate-` and its name."""
 
     name: str
     passed: bool
-    detail: str = ""
+    detail: str = ""  # what was expected and what was seen, when it did not hold
 
     @property
     def failure(self) -> tuple[str, str]:
@@ -39,32 +36,24 @@ class Gate(Document, frozen=True, kw_only=False):
 
 
 class Started(Document, frozen=True, kw_only=True):
-    """What an attempt started: written first, so that what a killed runner left is known.
-
-    Attributes:
-        services: names of the servers beside it, each of which may have a container, too.
-    """
+    """What an attempt started: written first, so that what a killed runner left is known."""
 
     version: int = 2
     name: str  # of the container; with ranks it holds a placeholder for the rank's number
     arm: str
     ranks: int  # 0 for a program that is started once
-    services: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()  # of the servers beside it, which may have containers, too
     started: str  # UTC, ISO 8601, as every time in these documents
 
 
 class RunRecord(Document, frozen=True, kw_only=True):
     """What became of one attempt: record.json.
 
-    Attributes:
-        reason, detail: why it does not count; empty if it ended well and its gates held.
-        starts_wall_seconds: of each timed start, of ranks their own time, if they tell it; the
-            three sums are with their launcher's, and None without any start.
-        commands: the command lines, each once; the last is that of the timed starts, or the check.
-        evidence: of the (first) witness, with what a launcher of ranks took, and what a network of
-            containers said of itself and counted.
-        ranks: of each rank in turn what its witness said otherwise than the one before, None
-            for what it did not say. Up to version 3 each repeats all of it.
+    `starts_wall_seconds`: of each timed start, of ranks their own time, if they tell it; the three
+    sums are with their launcher's, and None without any start. `evidence`: of the (first) witness,
+    with what a launcher of ranks took, and what a network of containers said of itself and counted.
+    `ranks`: of each rank in turn what its witness said otherwise than the one before, None for what
+    it did not say. Up to version 3 each repeats all of it.
     """
 
     version: int = 4
@@ -73,7 +62,7 @@ class RunRecord(Document, frozen=True, kw_only=True):
     case: str
     arm: str
     parameters: dict[str, Any]
-    reason: str
+    reason: str  # why it does not count; empty if it ended well and its gates held
     detail: str
     exit_code: int | None  # None if it was never started; minus the signal's number after one
     started: str
@@ -83,7 +72,7 @@ class RunRecord(Document, frozen=True, kw_only=True):
     system_seconds: float | None
     steal_fraction: float  # share of CPU time that the hypervisor took meanwhile, 0 to 1
     load_before: float  # one-minute load average just before
-    commands: tuple[tuple[str, ...], ...]
+    commands: tuple[tuple[str, ...], ...]  # each once, last that of the timed starts, or the check
     environment: dict[str, str]  # of the program; empty if it was timed without one of ours
     environment_sha256: str
     evidence: dict[str, str]
@@ -98,16 +87,12 @@ class RunRecord(Document, frozen=True, kw_only=True):
 
 
 class ArmState(Document, frozen=True, kw_only=True):
-    """What a node found out about an arm before its first run.
-
-    Attributes:
-        reason, detail: why the arm cannot be used here; empty if it can.
-    """
+    """What a node found out about an arm before its first run."""
 
     image: Image | None  # None outside of any container, or where there is none
     recipe: str  # what the marker in the image says
     gate: Gate = field(name="image_gate")  # whether the image is the one the digest chain ends in
-    reason: str
+    reason: str  # why the arm cannot be used here; empty if it can
     detail: str
     version: str  # what the runtime says of itself
 
@@ -151,23 +136,17 @@ class NodeAnswer(Document, frozen=True, kw_only=True):
 
 
 class Question(Document, frozen=True, kw_only=True):
-    """What a node is asked.
-
-    Attributes:
-        binaries: absolute paths of the programs to identify, by benchmark.
-        expected: SHA-256 of the native programs by path, where their build recorded it.
-        max_busy_fraction, settle_seconds: when a node is idle, and how long it may take.
-    """
+    """What a node is asked."""
 
     version: int = 1
     arms: tuple[str, ...]
-    binaries: Mapping[str, tuple[str, ...]]
+    binaries: Mapping[str, tuple[str, ...]]  # absolute paths of those to identify, by benchmark
     needs: Mapping[str, str]  # what is copied to where all arms see it, with the digests, by path
     images: Mapping[str, ImageRecord]  # the records of the image formats, by format
-    expected: Mapping[str, str]
+    expected: Mapping[str, str]  # SHA-256 by path of native programs whose build recorded it
     nodes: int  # how many nodes are asked
-    max_busy_fraction: float
-    settle_seconds: float
+    max_busy_fraction: float  # up to which a node is idle
+    settle_seconds: float  # how long it may take until it is
 
 
 class ProgramIdentity(Document, frozen=True, kw_only=True):
@@ -183,11 +162,8 @@ class ProgramIdentity(Document, frozen=True, kw_only=True):
 class SessionStart(NodeState, frozen=True, kw_only=True):
     """What a session of the runner found before anything was timed.
 
-    Of the arms, the states in the whole allocation; the rest is the first node's.
-
-    Attributes:
-        allocation: what the batch system says of the job; empty without one.
-        other_nodes: in the allocation's order; of arms and binaries what differs from the first's.
+    Of the arms, the states in the whole allocation; the rest is the first node's. `other_nodes`:
+    in the allocation's order; of arms and binaries what differs from the first's.
     """
 
     version: int = 3
@@ -195,7 +171,7 @@ class SessionStart(NodeState, frozen=True, kw_only=True):
     program: ProgramIdentity
     system: str
     scale_label: str
-    allocation: dict[str, str]
+    allocation: dict[str, str]  # what the batch system says of the job; empty without one
     other_nodes: tuple[NodeState, ...]
 
 
@@ -242,27 +218,19 @@ class BlockRecord(Document, frozen=True, kw_only=True, rename={"name": "block"})
 
 
 class BlockProgress(Document, frozen=True, kw_only=True):
-    """How far a block is: progress.json, renewed after each run.
-
-    Attributes:
-        runs: how many the block has.
-        started, session_started, updated: of the block, of its session, of this state.
-        seconds, seconds_before: measured so far, and by earlier sessions.
-        waited: seconds that it was waited for idle nodes, none of which are among those.
-        runs_ended, runs_not_started: those runs with their reason, empty for a good one.
-    """
+    """How far a block is: progress.json, renewed after each run."""
 
     version: int = 2
     block: str
-    runs: int
-    started: str
+    runs: int  # how many the block has
+    started: str  # the block
     session_started: str
-    updated: str
-    seconds: float
-    seconds_before: float
-    waited: float = 0.0
-    runs_ended: dict[str, str]
-    runs_not_started: dict[str, str]
+    updated: str  # this state
+    seconds: float  # measured so far
+    seconds_before: float  # measured by earlier sessions
+    waited: float = 0.0  # seconds that it was waited for idle nodes, none of which are among those
+    runs_ended: dict[str, str]  # with their reason, empty for a good one
+    runs_not_started: dict[str, str]  # with their reason
 
     @property
     def failed(self) -> Counter[str]:
@@ -281,24 +249,18 @@ class BlockProgress(Document, frozen=True, kw_only=True):
 
 
 class BatchRecord(Document, frozen=True, kw_only=True):
-    """A batch that was measured: batches/<batch>.json.
-
-    Attributes:
-        measured: names of the blocks of which there are records.
-        out_of_time: of those that were not begun, because the campaign's time was over.
-    """
+    """A batch that was measured: batches/<batch>.json."""
 
     version: int = 1
-    measured: tuple[str, ...]
-    out_of_time: tuple[str, ...]
+    measured: tuple[str, ...]  # names of the blocks of which there are records
+    out_of_time: tuple[str, ...]  # of those not begun, because the campaign's time was over
 
 
 # Where the blocks of all campaigns lie, and the folder of each campaign that is measured here.
 BLOCK_FOLDERS, LIVE = Path("results/blocks"), Path("results/live")
 # What a session found before anything was timed, and how the block's first node was after it.
 SESSION_START, SESSION_END = "session-{}-start.json", "session-{}-end.json"
-# What a node answers, beside the question.
-NODE_ANSWER = "node-{}.json"
+NODE_ANSWER = "node-{}.json"  # beside the question
 
 
 def _and_also(**added: Any) -> Callable[[Content], Content]:
@@ -315,8 +277,7 @@ def _start_with_allocation(content: Content) -> Content:
     return in_parts({"allocation": {}, "other_nodes": []} | content, "arms", with_recipes)
 
 
-# How busy the node was after the block was not kept.
-_end_with_busy_fraction = _and_also(busy_fraction=None)
+_end_with_busy_fraction = _and_also(busy_fraction=None)  # of the node after the block
 
 
 def _session_with_both(session: Content) -> Content:
@@ -333,15 +294,12 @@ def _progress_not_counted(content: Content) -> Content:
 
 # What says 1 or nothing may be of version 2 already: an upgrade keeps what it finds. From 3 on,
 # each document says its version. Before there were launchers, no program had ranks.
-RECORD = Format(
-    RunRecord, (_and_also(ranks=[]), unchanged, unchanged), said_from_2_on, file="record.json"
-)
+RECORD = Format(RunRecord, (_and_also(ranks=[]), unchanged, unchanged), said_from_2_on,
+                file="record.json")  # fmt: skip
 STARTED = Format(Started, (_and_also(ranks=0),), said_from_2_on, file="started.json")
-BLOCK = Format(
-    BlockRecord,
-    (lambda block: in_parts(block, "sessions", _session_with_both), unchanged),
-    file="block.json",
-)
+BLOCK = Format(BlockRecord, (
+    lambda block: in_parts(block, "sessions", _session_with_both), unchanged,
+), file="block.json")  # fmt: skip
 PROGRESS = Format(BlockProgress, (_progress_not_counted,), file="progress.json")
 BATCH = Format(BatchRecord)
 QUESTION = Format(Question, file="question.json")
@@ -357,14 +315,10 @@ def next_session(block: Path) -> int:
 
 def read_sessions(block: Path) -> tuple[SessionRecord, ...]:
     """The sessions of the block in a folder, first to last; raises UserError."""
-    return tuple(
-        SessionRecord(
-            number=number,
-            start=_START.read(block / SESSION_START.format(number)),
-            end=_END.read(end) if (end := block / SESSION_END.format(number)).exists() else None,
-        )
-        for number in sorted(map(_number, block.glob(SESSION_START.format("*"))))
-    )
+    return tuple(SessionRecord(
+        number=number, start=_START.read(block / SESSION_START.format(number)),
+        end=_END.read(end) if (end := block / SESSION_END.format(number)).exists() else None,
+    ) for number in sorted(map(_number, block.glob(SESSION_START.format("*")))))  # fmt: skip
 
 
 def refuse_another_system(block: Path, sessions: Iterable[SessionRecord], system: str) -> None:

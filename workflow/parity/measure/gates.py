@@ -11,42 +11,32 @@ from parity.measure.timed_process import Orphan
 from parity.runtimes.model import KERNEL, Arm
 
 Ranks = Mapping[int, Mapping[str, str]]
-# What left processes may take: less than disturbs, more than it takes to fall asleep.
-MOST_LEFT_SECONDS = 0.05
-
-# Namespaces in which an arm must be where the runner is, unless it says that it is not:
-# a container in another network would measure another network.
+MOST_LEFT_SECONDS = 0.05  # of left processes: less than disturbs, more than falling asleep takes
+# Namespaces that an arm shares unless it says not: in another network it would measure another.
 OURS = ("mnt", "net", "pid")
 
 
 def where_gate(arm: Arm, evidence: Mapping[str, str], host: Mapping[str, str], recipe: str) -> Gate:
     """Whether the process ran where its arm says.
 
-    Args:
-        arm: the arm that was asked for.
-        evidence: of the run (`inner_command.evidence`).
-        host: the runner's own namespaces, name to inode.
-        recipe: the content of the image's marker file; empty outside of any container.
+    `evidence`: of the run (`inner_command.evidence`). `host`: the runner's own namespaces, name to
+    inode. `recipe`: the content of the image's marker file; empty outside of any container.
     """
-    inside = namespaces(evidence)
-    other_kernel = KERNEL in arm.isolates
+    inside, other_kernel = namespaces(evidence), KERNEL in arm.isolates
     needed = set(arm.isolates) if other_kernel else {"mnt", "pid", *arm.isolates}
-    complete = needed <= inside.keys()
-    if not complete or not {"marker", "root"} <= evidence.keys():
+    if not (needed <= inside.keys() and {"marker", "root"} <= evidence.keys()):
         return Gate("where", False, "the run left no evidence of where it ran")
     if evidence["marker"] != recipe:
         seen = evidence["marker"] or "no marker"
         return Gate("where", False, f"expected marker {recipe or 'none'}, saw {seen}")
-    shared = [name for name in arm.isolates if inside.get(name) == host.get(name)]
-    if shared:
+    if shared := [name for name in arm.isolates if inside.get(name) == host.get(name)]:
         return Gate("where", False, f"still in the host's namespaces: {', '.join(shared)}")
     own = [name for name in OURS if inside.get(name) not in (None, host.get(name))]
     if not other_kernel and (foreign := sorted(set(own) - set(arm.isolates))):
         return Gate("where", False, f"unexpectedly in other namespaces: {', '.join(foreign)}")
     # `fuse.squashfuse_ll` is a kind of `fuse`.
     filesystem = evidence["root"].partition(",")[0].partition(".")[0]
-    if arm.root_filesystem and filesystem != arm.root_filesystem:
-        expected = arm.root_filesystem
+    if (expected := arm.root_filesystem) and filesystem != expected:
         return Gate("where", False, f"expected a root file system {expected}, saw {filesystem}")
     return Gate("where", True)
 
@@ -59,11 +49,7 @@ def binding_gate(cpus: Sequence[int], evidence: Mapping[str, str]) -> Gate:
 
 
 def ranks_gate(program: Program, hosts: Sequence[str], ranks: Ranks) -> Gate:
-    """Whether every rank was started once, on the node that it belongs to.
-
-    `hosts`: the allocation's nodes, in the order that ranks fill them. `ranks`: the evidence of
-    each rank (`inner_command.rank_evidence`).
-    """
+    """Whether every rank was started once, on its node of `hosts`, in the order that ranks fill."""
     if sorted(ranks) != list(range(program.ranks)):
         seen = ", ".join(map(str, sorted(ranks))) or "none"
         return Gate("ranks", False, f"expected ranks 0 to {program.ranks - 1}, saw {seen}")
@@ -77,8 +63,7 @@ def ranks_gate(program: Program, hosts: Sequence[str], ranks: Ranks) -> Gate:
 def of_ranks(judge: Callable[[int, Mapping[str, str]], Gate], ranks: Ranks) -> Gate:
     """One gate for all ranks: the first failure, with its rank, or that it held everywhere."""
     for rank, evidence in ranks.items():
-        gate = judge(rank, evidence)
-        if not gate.passed:
+        if not (gate := judge(rank, evidence)).passed:
             return replace(gate, detail=f"rank {rank}: {gate.detail}")
     return gate
 
@@ -113,16 +98,12 @@ def _judged(name: str, held: bool, otherwise: str) -> Gate:
 
 
 def binary_gate(
-    expected: Mapping[str, str],
-    altered: Mapping[str, tuple[str, str]],
-    binaries: Sequence[Binary],
+    expected: Mapping[str, str], altered: Mapping[str, tuple[str, str]], binaries: Sequence[Binary]
 ) -> Gate:
     """Whether the audited programs are those that were built, where their build recorded it.
 
-    Args:
-        expected: SHA-256 by path.
-        altered: programs that are not their package's: the sum it has and the one found.
-        binaries: as audited; a program that is not there has an empty hash.
+    `expected`: SHA-256 by path. `altered`: programs that are not their package's: the sum it has
+    and the one found. `binaries`: as audited; a program that is not there has an empty hash.
     """
     for binary in binaries:
         path, seen = binary.path, binary.sha256 or "nothing"

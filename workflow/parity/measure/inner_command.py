@@ -18,9 +18,7 @@ from parity.plan.system import MpiLauncher
 from parity.runtimes.model import MARKER, Arm, Launch
 
 RANK, HOST, CPU = "@rank@", "@host@", "@cpu@"
-# A word of its own, which becomes as many words `NAME=value` as there are variables.
-VARIABLES = "@variables@"
-
+VARIABLES = "@variables@"  # a word that becomes one of `NAME=value` for each variable
 # Words of the command come as arguments and are never read as part of the script; names of
 # variables come from the system's file, where only capitals, digits and _ are allowed.
 EVIDENCE = "parity-evidence "
@@ -37,10 +35,8 @@ def launched(launcher: MpiLauncher, program: Program, command: Sequence[str]) ->
         *("/bin/sh", "-c", FILL_IN, "fill-in"),
         # One list of CPUs for each rank, or one for all.
         (" " if program.is_bound else ",").join(map(str, program.cpus)),
-        "|".join(map(re.escape, launcher.variables)),
-        launcher.rank,
-        *command,
-    ]
+        "|".join(map(re.escape, launcher.variables)), launcher.rank, *command,
+    ]  # fmt: skip
 
 
 def on_each_node(launcher: MpiLauncher, nodes: int, command: Sequence[str]) -> list[str]:
@@ -48,55 +44,42 @@ def on_each_node(launcher: MpiLauncher, nodes: int, command: Sequence[str]) -> l
     return [*(word.format(nodes=nodes) for word in launcher.each_node), *command]
 
 
-# One of several ranks says which it is, and on which node it was started.
-_OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")
-
-# Runs inside the arm just before the program takes its place (`exec`), so the evidence
-# comes from the very process that is measured. One `stat` and two `awk`: about 3 ms.
-# Its name ($0) is how its lines begin.
-WITNESS = Path(__file__).with_name("witness.sh").read_text(encoding="utf-8")
-WITNESS = WITNESS.replace("@marker@", MARKER)
+_OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")  # which of several it is, and on which node
+# Runs inside the arm just before the program takes its place (`exec`), so the evidence comes from
+# the very process that is measured; about 3 ms. Its name ($0) is how its lines begin.
+WITNESS = Path(__file__).with_name("witness.sh").read_text("utf-8").replace("@marker@", MARKER)
 
 
 def program_environment(program: Program, folder: Path = WORK) -> dict[str, str]:
     """The whole environment of a program that works in a folder, the same in every arm."""
     fixed = {
-        "HOME": str(folder),
-        "LC_ALL": "C",
+        "HOME": str(folder), "TMPDIR": str(folder), "LC_ALL": "C", "TZ": "UTC",
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        "TMPDIR": str(folder),
-        "TZ": "UTC",
-    }
+    }  # fmt: skip
     return dict(sorted((fixed | dict(program.environment)).items()))
 
 
 def witnessed(program: Program, folder: Path = WORK, tools: str = "") -> list[str]:
-    """The inner command with the witness in front of the program.
-
-    What differs between ranks is filled in on the node (see mpi_launcher.py). `folder`: its working
-    directory. `tools`: of `tools_for`.
-    """
+    """The inner command, the witness before a program in `folder`; `tools`: as of `tools_for`."""
     cpus, begin, variables = ",".join(map(str, program.cpus)), EVIDENCE.strip(), []
     if program.ranks:
         cpus, begin, variables = CPU, f"{EVIDENCE}{RANK}@{HOST}", [VARIABLES]
-    assignments = [f"{name}={value}" for name, value in program_environment(program, folder).items()]
+    assignments = [f"{key}={value}" for key, value in program_environment(program, folder).items()]
     # The static `env` cannot change its folder.
-    there = [f"--chdir={folder}"]
+    there = [] if tools else [f"--chdir={folder}"]
     go = [*tool(tools, "/bin/sh"), "-c", 'cd "$0" && exec "$@"', str(folder)] if tools else []
     return [
         *(*tool(tools, "/usr/bin/taskset"), "-c", cpus),
         *(*tool(tools, "/bin/sh"), "-c", WITNESS, begin, *go),
-        *(*tool(tools, "/usr/bin/env"), "-i", *([] if go else there), *assignments, *variables),
-        *program.argv,
+        *(*tool(tools, "/usr/bin/env"), "-i", *there, *assignments, *variables, *program.argv),
     ]
 
 
 def evidence(stderr: str) -> dict[str, str]:
     """What the witness of a program without ranks said, from a run's standard error.
 
-    Returns:
-        marker, hostname, root (`fstype,options`), cpus_allowed, seccomp, no_new_privs, and
-        `namespace.<name>` with its inode; whatever is missing there is missing here.
+    That is marker, hostname, root (`fstype,options`), cpus_allowed, seccomp, no_new_privs, and
+    `namespace.<name>` with its inode; whatever is missing there is missing here.
     """
     return _facts(line for line in _said(stderr) if not _OF_A_RANK.match(line))
 
@@ -113,11 +96,8 @@ def rank_evidence(stderr: str) -> dict[int, dict[str, str]]:
 def seconds_of_ranks(
     ranks: Mapping[int, Mapping[str, str]], host: str, outer: float
 ) -> float | None:
-    """From the first start to the last end of the ranks on a node; None if they do not tell.
-
-    Of one node alone, because the clocks of several differ; programs end together. `outer`: seconds
-    of the whole start, the launcher's own time included.
-    """
+    """From the first start to the last end of the ranks on a node; None if they do not tell."""
+    # Of one node, because clocks differ; programs end together. `outer`: with the launcher's time.
     there = [each for each in ranks.values() if each["node"] == host]
     began, ended = ([each.get(name, "") for each in there] for name in ("began", "ended"))
     if not there or not all(time.isdecimal() for time in began + ended):
@@ -128,14 +108,9 @@ def seconds_of_ranks(
 
 
 def rank_differences(ranks: Mapping[int, Mapping[str, str]]) -> tuple[dict[str, str | None], ...]:
-    """Of each rank in turn what it says otherwise than the one before it; None for what it lacks.
-
-    The ranks of a node follow each other, so what they say alike stands there once.
-    """
-    return tuple(
-        {key: said.get(key) for key in before | said if said.get(key) != before.get(key)}
-        for before, said in pairwise([{}, *map(dict, ranks.values())])
-    )
+    """Of each rank in turn what it says otherwise than the one before; None for what it lacks."""
+    return tuple({key: said.get(key) for key in before | said if said.get(key) != before.get(key)}
+                 for before, said in pairwise([{}, *map(dict, ranks.values())]))  # fmt: skip
 
 
 def without_evidence(stderr: bytes) -> bytes:
@@ -145,12 +120,10 @@ def without_evidence(stderr: bytes) -> bytes:
 
 
 def _said(stderr: str) -> list[str]:
-    begun = [line for line in stderr.splitlines() if line.startswith(EVIDENCE)]
-    return [line.removeprefix(EVIDENCE) for line in begun]
+    return [row.removeprefix(EVIDENCE) for row in stderr.splitlines() if row.startswith(EVIDENCE)]
 
 
-# What the kernel calls it, and what a record does.
-_NAMES = {"Cpus_allowed_list:": "cpus_allowed", "Seccomp:": "seccomp"}
+_NAMES = {"Cpus_allowed_list:": "cpus_allowed", "Seccomp:": "seccomp"}  # the kernel's, a record's
 _NAMES |= {"NoNewPrivs:": "no_new_privs"}
 
 

@@ -29,20 +29,16 @@ class Kept(Document, frozen=True):
 
 
 KEPT = msgspec.yaml.decode(Path(__file__).with_name("kept.yaml").read_bytes(), type=Kept)
-
-
-# A kernel's clock ticks 25 times or more for each CPU in this time.
-WINDOW_SECONDS = 0.25
-# A program that takes less of a CPU than this is not what keeps a node busy.
-LEAST_PERCENT = 5
+CPU = Path("/sys/devices/system/cpu")
+WINDOW_SECONDS = 0.25  # in which a kernel's clock ticks 25 times or more for each CPU
+LEAST_PERCENT = 5  # of a CPU; a program that takes less is not what keeps a node busy
 
 
 def steal_fraction(before: Any, after: Any, cpus: Sequence[int]) -> float:
     """Share of CPU time that the hypervisor gave to others, of the CPU that lost most.
 
-    Guest time is already within user time in Linux and is not counted twice. `before`, `after`:
-    `psutil.cpu_times(percpu=True)`. `cpus`: the CPUs that the program is bound to; on a large
-    machine the mean over all of them would hide what one of them lost.
+    Guest time is within user time in Linux. `before`, `after`: `psutil.cpu_times(percpu=True)`.
+    `cpus`: those that the program is bound to; a mean over many would hide what one of them lost.
     """
 
     def stolen(cpu: int) -> float:
@@ -68,11 +64,7 @@ class Idleness(NamedTuple):
 
 
 def wait_until_idle(limit: float, patience_seconds: float) -> Idleness:
-    """Watch the node in short windows until it is idle enough or patience is over.
-
-    Says once for what it waits. What it returns is of the last window, whether or not that is
-    within the limit.
-    """
+    """What the last short window was, in which the node is idle enough or patience is over."""
     begun, said = time.monotonic(), ""
     while (busy := busy_now()) > limit:
         taken_by = busiest()
@@ -91,62 +83,47 @@ def busiest() -> str:
             process.cpu_percent()
     time.sleep(WINDOW_SECONDS)
     # Of one that began meanwhile it is not known yet, and taken to be nothing.
-    shares = [
-        (process.info["cpu_percent"] or 0.0, process.info["name"], process.pid)
-        for process in psutil.process_iter(["cpu_percent", "name"])
-    ]
+    shares = [(process.info["cpu_percent"] or 0.0, process.info["name"], process.pid)
+              for process in psutil.process_iter(["cpu_percent", "name"])]  # fmt: skip
     most, name, number = max(shares, default=(0.0, "", 0))
     if most < LEAST_PERCENT:
         return "no program of this machine, so the hypervisor, or many short ones"
     return f"{name} (process {number}) takes {most:.0f} % of a CPU"
 
 
-CPU = Path("/sys/devices/system/cpu")
-
-
 def node_name() -> str:
-    """The batch system's name of this node; where there is none, what the host calls itself.
-
-    A host that calls itself by its domain, too, is known to batch systems by its short name.
-    """
+    """The batch system's name of this node; else the host's short one, by which those know it."""
     return os.environ.get("SLURMD_NODENAME") or platform.node().partition(".")[0]
 
 
 def facts() -> dict[str, str]:
     """All facts of this node, sorted by name; a fact that the node does not tell is empty."""
     meminfo, cpuinfo = pairs(read("/proc/meminfo")), pairs(read("/proc/cpuinfo"))
-    config = kernel_config()
-    cache = last_level_cache()
+    config, cache = kernel_config(), last_level_cache()
     facts_by_name = {
-        "architecture": platform.machine(),
+        "architecture": platform.machine(), "hostname": socket.gethostname(),
+        "kernel": platform.release(), "kernel_build": platform.version(),
+        "config_hz": config.get("CONFIG_HZ", ""), "preemption": preemption(config),
         "boot_parameters": boot_parameters(read("/proc/cmdline")),
         "cgroup_versions": cgroup_versions(read("/proc/mounts")),
-        "config_hz": config.get("CONFIG_HZ", ""),
         "cpu_governor": governors(CPU.glob("cpu[0-9]*/cpufreq/scaling_governor")),
         "cpus_usable": ",".join(map(str, sorted(os.sched_getaffinity(0)))),
-        "hostname": socket.gethostname(),
         "hypervisor": "yes" if "hypervisor" in cpuinfo.get("flags", "").split() else "no",
-        "kernel": platform.release(),
-        "kernel_build": platform.version(),
         "last_level_cache": f"{cache} B" if cache else "",
-        "preemption": preemption(config),
         "transparent_hugepage": selected(read("/sys/kernel/mm/transparent_hugepage/enabled")),
         "transparent_hugepage_defrag": selected(read("/sys/kernel/mm/transparent_hugepage/defrag")),
         **{name: read(path) for name, path in KEPT.one_line.items()},
         **{name: meminfo.get(key, "") for name, key in KEPT.memory.items()},
         **{name: cpuinfo.get(key, "") for name, key in KEPT.processor.items()},
         **{f"vulnerability_{p.name}": read(p) for p in (CPU / "vulnerabilities").glob("*")},
-    }
+    }  # fmt: skip
     return dict(sorted(facts_by_name.items()))
 
 
 def node_facts() -> NodeFacts:
     """What benchmarks size themselves by, of this node alone; a cache that is not told is 0."""
-    return NodeFacts(
-        cpus=tuple(sorted(os.sched_getaffinity(0))),
-        last_level_cache=last_level_cache(),
-        memory=psutil.virtual_memory().total,
-    )
+    cpus, memory = tuple(sorted(os.sched_getaffinity(0))), psutil.virtual_memory().total
+    return NodeFacts(cpus=cpus, last_level_cache=last_level_cache(), memory=memory)
 
 
 def read(path: str | Path) -> str:
@@ -178,8 +155,7 @@ def boot_parameters(command_line: str) -> str:
 def cgroup_versions(mounts: str) -> str:
     """The control group hierarchies in /proc/mounts, such as `v1: cpu,memory; v2`."""
     lines = [line.split() for line in mounts.splitlines()]
-    of_first = [words[3].split(",") for words in lines if len(words) > 3 and words[2] == "cgroup"]
-    options = set().union(*of_first)
+    options = {o for w in lines if len(w) > 3 and w[2] == "cgroup" for o in w[3].split(",")}
     # Among the options of a v1 mount stand its controllers; the others are well known.
     others = {"rw", "ro", "relatime", "nosuid", "nodev", "noexec", "xattr", "clone_children"}
     controllers = sorted(o for o in options - others if "=" not in o)
@@ -200,8 +176,7 @@ def kernel_config() -> dict[str, str]:
 
 def preemption(config: Mapping[str, str]) -> str:
     """The preemption model in force where the kernel tells it, else the one it was built with."""
-    in_force = read("/sys/kernel/debug/sched/preempt")
-    if in_force:
+    if in_force := read("/sys/kernel/debug/sched/preempt"):
         return in_force.partition("(")[2].partition(")")[0] or in_force
     models = ("PREEMPT_RT", "PREEMPT_LAZY", "PREEMPT", "PREEMPT_VOLUNTARY", "PREEMPT_NONE")
     built = next((name for name in models if config.get(f"CONFIG_{name}") == "y"), "")
@@ -216,21 +191,17 @@ def governors(files: Iterable[Path]) -> str:
 
 def last_level_cache(cpu: Path = CPU / "cpu0") -> int:
     """Size in bytes of the largest level of cache that a CPU has; 0 if the node does not tell."""
-    levels = [
-        (int(level), size_in_bytes(read(index / "size")))
-        for index in cpu.glob("cache/index[0-9]*")
-        if (level := read(index / "level")).isdecimal() and read(index / "type") != "Instruction"
-    ]
+    levels = [(int(level), size_in_bytes(read(index / "size")))
+              for index in cpu.glob("cache/index[0-9]*")
+              if (level := read(index / "level")).isdecimal()
+              and read(index / "type") != "Instruction"]  # fmt: skip
     return max(levels, default=(0, 0))[1]
 
 
 def free_per_cpu(zoneinfo: str) -> int:
-    """Bytes on the per-CPU free lists, from the text of /proc/zoneinfo.
-
-    These pages are free, and MemFree does not count them. Linux 6.7 and later let the
-    lists grow to hundreds of MiB when a program ends, so that MemTotal minus MemFree
-    counts the memory of the program before as used.
-    """
+    """Bytes on the per-CPU free lists, from the text of /proc/zoneinfo, which MemFree lacks."""
+    # Linux 6.7 and later let them grow to hundreds of MiB when a program ends, so that MemTotal
+    # minus MemFree counts the memory of the program before as used.
     counts = re.findall(r"^ +count: +([0-9]+)$", zoneinfo, re.MULTILINE)
     return sum(map(int, counts)) * os.sysconf("SC_PAGE_SIZE")
 

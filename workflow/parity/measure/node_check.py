@@ -29,7 +29,9 @@ from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, 
 from parity.software.binaries import Audit, audit_script, read_audit
 from parity.software.images import ImageRecord
 
-TIMEOUT_SECONDS = 120
+TIMEOUT_SECONDS = PATIENCE_SECONDS = 120
+BROKEN = "runtime-broken"  # of an arm that says it is available, and cannot run a command
+Binaries = tuple[Binary, ...]
 
 
 class AuditError(Exception):
@@ -38,32 +40,28 @@ class AuditError(Exception):
 
 def audit_arm(
     arm: Arm, image: Image | None, binaries: Mapping[str, Sequence[str]], tools: str = ""
-) -> tuple[tuple[Binary, ...], dict[str, str]]:
-    """Identity of every benchmark's executables inside an arm, and where it really is.
+) -> tuple[Binaries, dict[str, str]]:
+    """Identity of each benchmark's executables, in its order, in an arm; where that really is.
 
     It also is the arm's first start in the block, which warms what a first start warms (Georges et
     al., OOPSLA 2007), so no timed run is the first one after a mount. Raises AuditError: the arm
-    cannot run the audit. `binaries`: absolute paths by benchmark. `tools`: of `tools_for`. Returns
-    the executables in each benchmark's order; the evidence of the witness.
+    cannot run the audit. `binaries`: absolute paths by benchmark. `tools`: of `tools_for`.
     """
     paths = sorted({path for group in binaries.values() for path in group})
     shell = tool(tools, "/bin/sh")
     witness = [*shell, "-c", inner_command.WITNESS, inner_command.EVIDENCE.strip()]
     answer, said = run_in_arm(arm, image, [*witness, *audit_script(paths, shell)])
     audited = {program.path: program for program in answer.programs}
-    rows = tuple(
-        Binary(arm=arm.name, benchmark=benchmark, **asdict(audited[path]))
-        for benchmark, group in binaries.items()
-        for path in group
-        if path in audited
-    )
+    rows = tuple(Binary(arm=arm.name, benchmark=benchmark, **asdict(audited[path]))
+                 for benchmark, group in binaries.items()
+                 for path in group if path in audited)  # fmt: skip
     return rows, inner_command.evidence(said)
 
 
 def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> tuple[Audit, str]:
     """What a short, untimed command that ends in an audit answered, and its standard error.
 
-    It is started anew once: arms are audited all at once, and one that goes through the table of
+    It is started anew once: of all that are audited at once, one that goes through the table of
     mounts (bubblewrap) fails if another ends meanwhile and takes its own away. `words`: the inner
     command; its working folder must exist. Raises AuditError: the arm cannot run it, or it failed.
     """
@@ -79,9 +77,8 @@ def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> tuple[Aud
             launch = Launch(model.name_in(Path(state)), image, SCRATCH, Path(state))
             try:
                 subprocess.run(
-                    arm.command(launch, words), stdin=subprocess.DEVNULL, stdout=answer,
+                    arm.command(launch, words), check=True, stdin=subprocess.DEVNULL, stdout=answer,
                     stderr=errors, env=launch_environment(os.environ), timeout=TIMEOUT_SECONDS,
-                    check=True,
                 )  # fmt: skip
                 answer.seek(0)
                 audit = read_audit(answer)
@@ -99,17 +96,10 @@ def _text_of(file: IO[bytes]) -> str:
     return file.read().decode(errors="replace")
 
 
-PATIENCE_SECONDS = 120
-# The reason of an arm that says it is available, and cannot run a command.
-BROKEN = "runtime-broken"
-Binaries = tuple[Binary, ...]
-
-
 def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
     """Facts of this node, its namespaces, the state of each arm, and the binaries in each.
 
-    Whether others keep the node busy is asked last, when nothing of ours runs any more. `folder`:
-    where nodes say that they are done with their arms; None if this is the only one.
+    `folder`: where nodes say that they are done with their arms; None if this is the only one.
     """
     make_ready()
     places.stage(question.needs)
@@ -118,14 +108,13 @@ def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
     checked = check_arms(question, ours) if question.arms else {}
     if folder:
         _wait_for_the_others(question.nodes, folder)
+    # Last, when nothing of ours runs any more.
     idleness = wait_until_idle(question.max_busy_fraction, question.settle_seconds)
     state = NodeState(
-        node_name=node.node_name(),
-        facts=facts,
-        busy_fraction=idleness.busy_fraction,
+        node_name=node.node_name(), facts=facts, busy_fraction=idleness.busy_fraction,
         arms={name: state for name, (state, _) in checked.items()},
         binaries=tuple(binary for _, audited in checked.values() for binary in audited),
-    )
+    )  # fmt: skip
     return NodeAnswer(
         state=state, taken_by=idleness.taken_by, waited_seconds=idleness.waited_seconds, size=size,
         namespaces=ours,
@@ -135,9 +124,8 @@ def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
 def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[ArmState, Binaries]]:
     """The state of each arm and the identity of its binaries, by name, in the question's order.
 
-    All arms at once: nothing is timed, and much of it is waiting for daemons and kernels. What
-    is the same for several of them is found out once, at this time and not an earlier one.
-    `ours` are the runner's namespaces, name to inode.
+    All arms at once: nothing is timed, and much of it is waiting for daemons and kernels. What is
+    the same for several is found out once, now. `ours`: the runner's namespaces, name to inode.
     """
     programs = sorted({path for group in question.binaries.values() for path in group})
     # Under any limit and in any network an arm is the same one.
@@ -168,12 +156,8 @@ def image_digests(
 ) -> dict[str, Future[str]]:
     """What the images of these arms are now, by format: each is read once for all of its arms."""
     of_format = {arm.image_format: arm for arm in reversed(arms) if arm.image_format}
-    records = {name: images[name] for name in of_format if name in images}
-    return {
-        name: pool.submit(of_format[name].digest, record.location)
-        for name, record in records.items()
-        if not record.reason
-    }
+    return {name: pool.submit(arm.digest, images[name].location) for name, arm in of_format.items()
+            if name in images and not images[name].reason}  # fmt: skip
 
 
 def make_ready() -> None:
@@ -207,16 +191,15 @@ def check_arm(
 ) -> tuple[ArmState, Binaries]:  # fmt: skip
     """The state of an arm on this node, and the identity of its binaries if it can be used.
 
-    A runtime that is there and broken, or that takes its containers elsewhere (a daemon on another
-    node, say), fails its own runs, not the block. `state`: as far as its image tells (`arm_state`).
+    A runtime that is broken, or takes its containers elsewhere (a daemon on another node, say),
+    fails its own runs, not the block. `state`: as far as its image tells (`arm_state`).
     `not_packaged`: gives the programs that are not their package's (`altered`).
     """
     if any(state.obstacle):
         return state, ()
+    tools = tools_for(question.images)
     try:
-        audited, evidence = audit_arm(
-            arm, state.image, question.binaries, tools_for(question.images)
-        )
+        audited, evidence = audit_arm(arm, state.image, question.binaries, tools)
     except AuditError as error:
         return replace(state, reason=BROKEN, detail=str(error)), ()
     judged = [gates.where_gate(arm, evidence, ours, state.recipe)]
@@ -229,14 +212,10 @@ def check_arm(
 def arm_state(
     arm: Arm, images: Mapping[str, ImageRecord], digests: Mapping[str, Future[str]] | None = None
 ) -> ArmState:
-    """Whether an arm can be used on this node, its image checked by content.
-
-    `digests`: of the images as they are now, by format, where several arms share them.
-    """
-    presence, held = arm.probe(), Gate("image", True)
-    usable = ArmState(
-        image=None, recipe="", gate=held, reason="", detail="", version=presence.version
-    )
+    """Whether an arm can be used here, its image checked by content: `digests` where known."""
+    presence = arm.probe()
+    usable = ArmState(image=None, recipe="", gate=Gate("image", True), reason="", detail="",
+                      version=presence.version)  # fmt: skip
     if not presence.available:
         return replace(usable, reason="not-tested", detail=presence.reason)
     if arm.image_format is None:
@@ -247,8 +226,7 @@ def arm_state(
         return replace(usable, reason="not-tested", detail=again)
     image = Image(arm.image_format, record.location, record.digest)
     try:
-        asked = digests and digests[arm.image_format]
-        digest = asked.result() if asked else arm.digest(image.location)
+        digest = digests[arm.image_format].result() if digests else arm.digest(image.location)
     except OSError as error:
         digest = f"unreadable: {error.strerror}"
     gate = gates.image_gate(image.location, image.digest, digest or "nothing, or no answer")

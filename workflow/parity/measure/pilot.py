@@ -1,9 +1,8 @@
 """Finds the amount of work that takes as long as it should: a short native pilot on the node.
 
-Each benchmark says which parameter its time is proportional to, and how long its timed section
-has to be at least to mean something. The amount that takes so long depends on the machine. A
-pilot finds it once, and from then on it is a parameter like any other, the same in all arms and
-blocks: the work is fixed and never the time, in which a slower arm would do less.
+Each benchmark says which parameter its time is proportional to, and how long its timed section has
+to be to mean something. What takes so long on this machine is a parameter from then on, the same in
+all arms and blocks: the work is fixed and never the time, in which a slower arm would do less.
 
 A run of the pilot is an attempt as in a block: the same words, binding, environment and gates, in
 the reference alone. Cases whose ranks are placed on an allocation are not piloted: their time
@@ -39,15 +38,11 @@ from parity.plan.system import System
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH
 
-# An amount is near enough if its time is within this part of the target.
-NEAR = 0.2
+NEAR = 0.2  # an amount is near enough if its time is within this part of the target
 # With others on the node a time says less, and the longer of two is no harm where CPU time counts.
 NEAR_SHARED = 1.5
-# A time in proportion is met at the second try; more of them are for noise.
-TRIES = 6
-# What disturbs a run makes it longer, so the shortest of some tells what an amount takes.
-RUNS = 3
-DIGITS = 2
+TRIES = 6  # a time in proportion is met at the second one; more of them are for noise
+RUNS = 3  # what disturbs one makes it longer, so the shortest tells what an amount takes
 
 
 class Amount(NamedTuple):
@@ -59,40 +54,29 @@ class Amount(NamedTuple):
 
 
 def next_amount(amount: int, seconds: float, target: float, most: int) -> int:
-    """The amount, from 1 to `most`, that takes `target` seconds if `amount` took `seconds`.
-
-    It is rounded up to two significant digits, because the target is the shortest time.
-    """
-    wanted = amount * target / seconds
-    if wanted >= most:
+    """The amount, from 1 to `most`, that takes `target` seconds if `amount` took `seconds`."""
+    if (wanted := amount * target / seconds) >= most:
         return most
-    unit: int = 10 ** max(0, len(str(int(wanted))) - DIGITS)
+    # Rounded up to two significant digits, because the target is the shortest time.
+    unit: int = 10 ** max(0, len(str(int(wanted))) - 2)
     return min(most, max(1, unit * math.ceil(wanted / unit)))
 
 
 def native_outputs(
     study: Study, session: Session, folder: Path, benchmark: Benchmark, case: Case
 ) -> Outputs:
-    """What a run of the case on this node in the reference left.
-
-    `folder`: in which each attempt gets a folder of its own. Raises UserError: it failed, or a gate
-    did not hold, in all of its attempts.
-    """
+    """What a run of a case in the reference left, below `folder`; UserError: none was good."""
     program = benchmark.program(case.parameters, session.node)
     state, arm = session.states[study.reference], every_arm()[study.reference]
     order = Order(f"{case.name}.{study.reference}", case, arm, state, program, session)
     for _ in range(study.attempts):
-        attempt = places.new_attempt(folder)
-        made = make_attempt(order, attempt)
+        made = make_attempt(order, attempt := places.new_attempt(folder))
         if not made.reason:
             break
     else:
         raise _refused(case, f"{made.reason}, {made.detail}")
-    texts = {
-        path.name: path.read_text(encoding="utf-8", errors="replace")
-        for path in attempt.iterdir()
-        if path.is_file()
-    }
+    files = filter(Path.is_file, attempt.iterdir())
+    texts = {path.name: path.read_text(encoding="utf-8", errors="replace") for path in files}
     return Outputs(
         stdout=texts["stdout"], stderr=without_evidence(texts["stderr"].encode()).decode(),
         files={path.name: as_text(path.read_bytes()) for path in (attempt / "files").glob("*")},
@@ -105,11 +89,10 @@ def native_outputs(
 
 def _refused(case: Case, why: str) -> UserError:
     sized_by = case.definition.sized_by
-    return UserError(
-        f"no amount of work is found for {case.name}: {why}",
-        where=f"{node_name()}, {sized_by} = {case.parameters[sized_by]}",
-        action=f"mend that and start again, or give {sized_by} in the study",
-    )
+    where = f"{node_name()}, {sized_by} = {case.parameters[sized_by]}"
+    action = f"mend that and start again, or give {sized_by} in the study"
+    problem = f"no amount of work is found for {case.name}: {why}"
+    return UserError(problem, where=where, action=action)
 
 
 def find_amount(
@@ -122,41 +105,33 @@ def find_amount(
     `outputs`: makes a run of a case, and gives what it left. Raises UserError: a run failed, the
     output at the amount is not valid, or no amount is near.
     """
-    name, target = benchmark.sized_by, benchmark.target_seconds * (2 if is_shared else 1)
-    near = NEAR_SHARED if is_shared else NEAR
-    most = benchmark.parameters[name]["maximum"]
-    amount = case.parameters[name]
+    times, near = (2, NEAR_SHARED) if is_shared else (1, NEAR)
+    name, target = benchmark.sized_by, benchmark.target_seconds * times
+    amount, most = case.parameters[name], benchmark.parameters[name]["maximum"]
     for _ in range(TRIES):
         sized = replace(case, parameters=case.parameters | {name: amount})
         made = [outputs(benchmark, sized) for _ in range(RUNS)]
         seconds = min(map(benchmark.timed_seconds, made))
         better = next_amount(amount, seconds, target, most) if seconds else amount
         # Where a unit takes longer than the target, there is nothing nearer than one of them.
-        if -NEAR <= seconds / target - 1 <= near or (seconds and better == amount < most):
+        if -NEAR <= seconds / target - 1 <= near or better == amount < most:
             for parsed in map(benchmark.parse, made):
                 if not parsed.valid:
                     why = f"its output is not valid: {parsed.reason}, {parsed.detail}"
                     raise _refused(sized, why)
-            return Amount(amount, seconds, min(sum(each.wall_seconds) for each in made))
+            if seconds:
+                return Amount(amount, seconds, min(sum(each.wall_seconds) for each in made))
         amount = better
     raise _refused(sized, f"it took {seconds:.3g} s, and {target:g} s are wanted")
 
 
 def cases_to_pilot(study: Study, document: Mapping[str, Any]) -> list[Case]:
-    """The cases of a study whose amount of work neither the study's file nor its scale gives.
-
-    `document`: the content of the study's file.
-    """
+    """Those of a study whose amount of work neither its file (`document`) nor its scale gives."""
     of_scale = document["scales"][study.scale].get("parameters", {})
-
-    def is_piloted(case: Case) -> bool:
-        sized_by = case.definition.sized_by
-        given = {**document["benchmarks"][case.benchmark].get("parameters", {})}
-        given |= of_scale.get(case.benchmark, {})
-        is_again = case.name in study.pairs
-        return bool(sized_by) and not (case.is_placed or is_again or sized_by in given)
-
-    return [case for case in study.cases if is_piloted(case)]
+    return [case for case in study.cases if (sized_by := case.definition.sized_by)
+            and not (case.is_placed or case.name in study.pairs)
+            and sized_by not in document["benchmarks"][case.benchmark].get("parameters", {})
+            and sized_by not in of_scale.get(case.benchmark, {})]  # fmt: skip
 
 
 def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:
@@ -169,8 +144,7 @@ def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:
     study = replace(study, design=begun.design)
     if begun.said:
         print(begun.said, flush=True)
-    amounts: dict[str, Amount] = {}
-    left_out: dict[str, str] = {}
+    amounts, left_out = dict[str, Amount](), dict[str, str]()
     with ExitStack() as around:
         if cases:
             places.make_places(SCRATCH)
@@ -193,19 +167,14 @@ def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:
                 left_out[name] = error.what
                 print(f"{name}: {error.what}", flush=True)
                 continue
-            found = amounts[name] = max(
-                find_amount(benchmark, case, outputs, study.is_paired) for case in of_it
-            )
+            found = max(find_amount(benchmark, case, outputs, study.is_paired) for case in of_it)
+            amounts[name] = found
             said = f"{found.seconds:.2f} s with {benchmark.sized_by} = {found.value}"
             print(f"{name}: {said}", flush=True)
     return Pilot(
-        design=study.design,
-        node=node_name(),
-        cpu_model=facts()["cpu_model"],
-        amounts={
-            name: {study.definitions[name].sized_by: each.value} for name, each in amounts.items()
-        },
+        design=study.design, node=node_name(), cpu_model=facts()["cpu_model"], left_out=left_out,
+        amounts={name: {study.definitions[name].sized_by: each.value}
+                 for name, each in amounts.items()},
         seconds={name: each.seconds for name, each in amounts.items()},
         walls={name: each.wall for name, each in amounts.items()},
-        left_out=left_out,
-    )
+    )  # fmt: skip

@@ -27,17 +27,13 @@ from parity.plan.plan import Plan
 from parity.runtimes.model import SCRATCH
 from parity.software.images import FOREIGN
 
-# Each user has a place of their own; it is the same on all nodes of an allocation.
-OWN = SCRATCH / f"{os.geteuid()}"
+OWN = SCRATCH / f"{os.geteuid()}"  # each user's; the same on all nodes of an allocation
 WORK, NEEDS, TOOLS = OWN / "work", OWN / "needs", OWN / "busybox"
 # Memory that ranks share has a name that is unique on a node. A container of several ranks is one
 # to them, and all containers see the host's memory, so each has a folder of its own in here.
 SHARED_MEMORY = Path(f"/dev/shm/parity-{os.geteuid()}")
-PACKAGE, BUSYBOX = "busybox-static", Path("/bin/busybox")
-# Where a program that is linked dynamically names its loader.
-_BEGINNING_BYTES = 4096
-LONGEST_END_SECONDS = 10
-LEAST_FREE_BYTES = 1 << 20
+BUSYBOX = Path("/bin/busybox")
+LONGEST_END_SECONDS, LEAST_FREE_BYTES = 10, 1 << 20
 _WORKING = "the working folder of measured programs"
 # What to do when what stopped a block is mended.
 GO_ON = "start Snakemake again: nothing is lost, and it goes on with this block"
@@ -60,9 +56,8 @@ def make_places(scratch: Path) -> None:
     """Make the folder in which all users of this node measure, and our own place in it.
 
     Root's is for all, as /tmp is; anybody else's is for them alone, who could take what others have
-    in it away. Ranks of one program find their places under one name on all nodes, so each node
-    needs a file system of its own there. Raises UserError: as `private_folder`; or our place is
-    another node's.
+    in it away. Ranks find their places under one name on all nodes, so each node needs a file
+    system of its own there. Raises UserError: as `private_folder`; or our place is another node's.
     """
     private_folder(scratch, root_may=True)
     if os.geteuid() == 0:
@@ -87,27 +82,22 @@ def make_places(scratch: Path) -> None:
 
 
 def private_folder(folder: Path, *, root_may: bool = False, mode: int = 0o755) -> Path:
-    """Make a folder under a shared one such as /tmp, and be sure that it is ours.
+    """Make a folder, of `mode`, under a shared one such as /tmp, and be sure that it is ours.
 
-    Raises UserError: it cannot be made, is no folder, is a link, another user's, or others may
-    write to it. `root_may`: whether it may be root's as well, who may let others make what is
-    theirs in it. `mode`: of a new one.
+    Raises UserError: it cannot be made, is no folder, a link, another user's, or others may write
+    to it. `root_may`: whether it may be root's, who may let others make what is theirs in it.
     """
     try:
-        folder.mkdir(mode=mode, exist_ok=True)
-    except FileExistsError:
-        pass
+        with suppress(FileExistsError):
+            folder.mkdir(mode=mode, exist_ok=True)
     except OSError as error:
         raise UserError(f"{folder} cannot be made: {error.strerror}", where=_WORKING) from None
     facts = folder.lstat()
     owners = {os.geteuid(), 0} if root_may else {os.geteuid()}
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid not in owners:
-        raise UserError(
-            f"{folder} is a link or belongs to another user, or is no folder",
-            where=_WORKING,
-            action=f"ask its owner to remove {folder}, or root to make it for all users, with"
-            " mode 1777; or measure on another node",
-        )
+        problem = f"{folder} is a link or belongs to another user, or is no folder"
+        ask = f"ask its owner to remove {folder}, or root to make it for all users, with mode 1777"
+        raise UserError(problem, where=_WORKING, action=f"{ask}; or measure on another node")
     for_all = root_may and facts.st_mode & stat.S_ISVTX
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not for_all:
         problem = f"others may write to {folder}"
@@ -133,11 +123,7 @@ def emptied(folder: Path) -> Path:
 
 @contextmanager
 def only_one(folder: Path, other: str) -> Iterator[None]:
-    """Hold a folder's lock; it ends with us, however we end.
-
-    `other`: who may hold it, for the line that says that we wait. Raises UserError: the file system
-    cannot lock files, or the lock is a link or no file.
-    """
+    """Hold a folder's lock, which ends with us; wait for `other`. UserError: it cannot be had."""
     with _own_file(folder / "lock") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -145,11 +131,9 @@ def only_one(folder: Path, other: str) -> Iterator[None]:
             print(f"waiting for {other} to end", flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
         except OSError as error:
-            raise UserError(
-                f"files cannot be locked here: {error.strerror}",
-                where=str(folder),
-                action="use a file system with flock, or mount this one so that it has it",
-            ) from error
+            problem = f"files cannot be locked here: {error.strerror}"
+            action = "use a file system with flock, or mount this one so that it has it"
+            raise UserError(problem, where=str(folder), action=action) from error
         yield
 
 
@@ -176,17 +160,15 @@ def _own_file(path: Path) -> Iterator[int]:
 def refuse_when_full(folder: Path) -> None:
     """Refuse, by a UserError, to go on where a full disk may have cut a program's output off."""
     if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
-        problem = "the file system is full"
         action = "make room and start Snakemake again: it goes on where it was"
-        raise UserError(problem, where=str(folder), action=action)
+        raise UserError("the file system is full", where=str(folder), action=action)
 
 
 def end_processes_in(folder: Path) -> None:
     """End every process that still works below a folder: what a killed runner left behind.
 
-    Runtimes are started there and programs work there, and nothing else does, so this
-    finds ranks and helpers, too, in sessions and namespaces of their own. What those started
-    elsewhere ends with them: a program that serves the files of an image stands in the root.
+    Only runtimes and programs work there, also ranks and helpers in sessions and namespaces of
+    their own. What they started elsewhere (what serves an image's files: in the root) ends, too.
     """
     deadline = time.monotonic() + LONGEST_END_SECONDS
     while (left := list(processes_in(folder))) and time.monotonic() < deadline:
@@ -199,13 +181,10 @@ def end_processes_in(folder: Path) -> None:
 
 
 def processes_in(folder: Path) -> Iterator[psutil.Process]:
-    """Processes that have their working directory below a folder, we ourselves excepted.
-
-    Nodes that share a machine and its process table have the folder under one name on
-    file systems of their own; only processes of this node's are meant.
-    """
+    """Processes that have their working directory below a folder, we ourselves excepted."""
     if not folder.exists():
         return
+    # Of this node's alone: nodes that share a machine have the folder on file systems of their own.
     ours = folder.stat()
     for process in psutil.process_iter(["pid"]):
         with suppress(psutil.Error, OSError):
@@ -222,24 +201,20 @@ def now() -> str:
 
 
 def tools_for(formats: Container[str]) -> str:
-    """Path of the static tools for images of these formats; empty for the image's own programs.
-
-    A foreign image may have no shell, and another `env`. Then all arms, native ones included,
-    are bound, witnessed and audited by one static program of the host.
-    """
+    """Path of the static tools for images of these formats; empty for the image's own programs."""
+    # A foreign image may have no shell, and another `env`. Then all arms, native ones included,
+    # are bound, witnessed and audited by one static program of the host.
     return str(TOOLS) if FOREIGN in formats else ""
 
 
 def lay_out(tools: str) -> None:
-    """Put the static tools, if any are asked for, where all arms of this node see them.
-
-    Raises UserError: they are not installed, or not static.
-    """
+    """Put static tools where all arms see them, if asked for; UserError: none are installed."""
     if not tools:
         return
-    if not BUSYBOX.exists() or b"ld-linux" in BUSYBOX.read_bytes()[:_BEGINNING_BYTES]:
+    # A program that is linked dynamically names its loader where it begins.
+    if not BUSYBOX.exists() or b"ld-linux" in BUSYBOX.read_bytes()[:4096]:
         problem = f"{BUSYBOX} is no static program, and an image of your own may have no tools"
-        raise UserError(problem, action=f"as root: apt-get install {PACKAGE}")
+        raise UserError(problem, action="as root: apt-get install busybox-static")
     part = Path(f"{tools}.part")
     shutil.copy(BUSYBOX, part)
     part.rename(tools)
@@ -253,10 +228,9 @@ def tool(tools: str, path: str) -> tuple[str, ...]:
 def stage(needs: Mapping[str, str]) -> None:
     """Copy the host's files that programs need to where all arms see them, and only we.
 
-    No image has a place for a path of the host, and not every runtime can make one in an image that
-    it must not change. The content is a part of the case, so a copy of anything else is refused,
-    and where one was changed all are made anew. `needs`: by absolute path of a file or folder, the
-    digest of the content. Raises UserError: one cannot be read, or is not what was planned with.
+    Not every runtime can make a place for them in an image that it must not change. Their content
+    is a part of the case; where a copy was changed all are made anew. `needs`: by absolute path of
+    a file or folder, its digest. Raises UserError: one cannot be read, or is not what was planned.
     """
     copies = {path: Path(staged(path, needs)) for path in sorted(needs)}
     if not all(copy.exists() and digest(copy) == needs[path] for path, copy in copies.items()):
@@ -299,14 +273,11 @@ def staged_program(program: Program, needs: Mapping[str, str]) -> Program:
     if not needs:
         return program
     variables = {name: staged(text, needs) for name, text in program.environment.items()}
-    argv, check, *then = (
-        tuple(staged(word, needs) for word in words)
-        for words in (program.argv, program.check, *program.then)
-    )
+    lines = (program.argv, program.check, *program.then)
+    argv, check, *then = (tuple(staged(word, needs) for word in words) for words in lines)
     beside = program.beside.reworded(lambda word: staged(word, needs))
-    return replace(
-        program, argv=argv, then=(*then,), check=check, environment=variables, beside=beside
-    )
+    return replace(program, argv=argv, then=(*then,), check=check, environment=variables,
+                   beside=beside)  # fmt: skip
 
 
 def binaries_of(plan: Plan) -> dict[str, tuple[str, ...]]:

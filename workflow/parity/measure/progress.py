@@ -17,16 +17,11 @@ from parity.measure.documents import BLOCK, PROGRESS, RECORD, BlockProgress, Run
 from parity.plan.looks import PAUSE, stage_of
 from parity.plan.plan import Block, Plan
 
-# Reasons of the block as a whole: trying the run once more at once would not mend them,
-# and they are not held against the run.
+# Reasons of the block as a whole: another try at once mends none, and no run is to blame.
 OF_THE_BLOCK = ("gate-quiet", "gate-image")
-# The reason of an attempt that left no record.
-INTERRUPTED = "interrupted"
-# Of an arm whose CPU limit the kernel or the runtime does not take: it never will.
-LIMIT_REFUSED = "limit-refused"
-
-# The records of a run's attempts, first to last; None for an interrupted one.
-Attempts = Sequence[RunRecord | None]
+INTERRUPTED = "interrupted"  # an attempt that left no record
+LIMIT_REFUSED = "limit-refused"  # the kernel or the runtime does not, and never will, take it
+Attempts = Sequence[RunRecord | None]  # of a run, first to last; None for an interrupted one
 
 
 def attempts_of(run_folder: Path) -> list[RunRecord | None]:
@@ -36,11 +31,8 @@ def attempts_of(run_folder: Path) -> list[RunRecord | None]:
 
 
 def good_record(attempts: Attempts) -> RunRecord | None:
-    """The record by which a run is good: its last attempt's, if that ended well.
-
-    An interrupted last attempt makes a run not good, whatever was before it: it was begun
-    because the earlier ones did not count any more.
-    """
+    """The record by which a run is good: its last attempt's, if that ended well."""
+    # One that was interrupted was begun because those before it did not count any more.
     last = attempts[-1] if attempts else None
     return last if last and not last.reason else None
 
@@ -60,16 +52,14 @@ def case_is_settled(runs: Mapping[Path, str], most_failures: int) -> bool:
     """Whether nothing of a case has to be made any more.
 
     Arms are compared within a block, so all good runs of a case must come from one session: the
-    same boot, the same node, one after the other. A case that a killed runner left half-made is
-    therefore made anew as a whole; its earlier attempts stay. A good run from another image than
-    the one that is here now is made anew as well. `runs`: the folder of each run that can be made
-    now, with its image's digest. `most_failures`: how many failed attempts a run may have in all.
+    same boot, the same node, one after the other. What a killed runner left half-made, or was made
+    from another image, is made anew; earlier attempts stay. `runs`: the folder of each run that can
+    be made now, with its image's digest. `most_failures`: how many of its attempts may fail in all.
     """
     sessions = set()
     for folder, digest in runs.items():
         attempts = attempts_of(folder)
-        good = good_record(attempts)
-        if good and good.image_digest == digest:
+        if (good := good_record(attempts)) and good.image_digest == digest:
             sessions.add(good.session)
             continue
         # One that was refused once is refused again.
@@ -83,21 +73,15 @@ _RENEWED = "\r\x1b[K"  # To the begin of a line, and away with it.
 
 
 def begin(block: Block, folder: Path) -> None:
-    """Start a session's count, with nothing counted yet.
-
-    A session that resumes a block walks past what is settled within a moment and counts it
-    again, each run under its name, so no run is ever counted twice. Only the time that
-    earlier sessions took is carried over.
-    """
-    before = _kept(folder)
-    now, seconds = places.now(), before.seconds if before else 0.0
-    waited = before.waited if before else 0.0
-    begun = BlockProgress(
+    """Start a session's count, with nothing counted yet but the time that earlier sessions took."""
+    # It counts again what is settled, each run under its name, so none is ever counted twice.
+    before, now = _kept(folder), places.now()
+    seconds, waited = (before.seconds, before.waited) if before else (0.0, 0.0)
+    PROGRESS.write_in(folder, BlockProgress(
         block=block.name, runs=len(block.runs), started=before.started if before else now,
         session_started=now, updated=now, seconds=seconds, seconds_before=seconds, waited=waited,
         runs_ended={}, runs_not_started={},
-    )  # fmt: skip
-    PROGRESS.write_in(folder, begun)
+    ))  # fmt: skip
 
 
 def leave_out(waited: float, folder: Path) -> None:
@@ -123,10 +107,7 @@ def renew(folder: Path, **changed: Any) -> None:
 
 
 def show(line: str) -> None:
-    """Tell of a run: in the log, and on a terminal in place of what was told before.
-
-    Each line stays until anything else is shown, or `clear` takes it away.
-    """
+    """Tell of a run: in the log, and on a terminal in place of what was told before."""
     print(line, file=sys.stderr, flush=True)
     if sys.stdout.isatty():
         print(f"{_RENEWED}{line[: shutil.get_terminal_size().columns - 1]}", end="\r", flush=True)
@@ -139,13 +120,9 @@ def clear() -> None:
 
 
 def read(block: Block, folder: Path) -> BlockProgress | None:
-    """How far a block is, None if it was never begun.
-
-    A block that was finished without the file (by an earlier version) is counted from its records.
-    Raises UserError: the record of the block is broken.
-    """
-    kept = _kept(folder)
-    return kept or (_of_finished(block, folder) if BLOCK.is_in(folder) else None)
+    """How far a block is, None if it was never begun; UserError: its record is broken."""
+    # One that was finished without the file (by an earlier version) is counted from its records.
+    return _kept(folder) or (_of_finished(block, folder) if BLOCK.is_in(folder) else None)
 
 
 def _kept(folder: Path) -> BlockProgress | None:
@@ -164,10 +141,7 @@ class Lasted(NamedTuple):
 
 
 def lasted(plan: Plan, folders: Sequence[Path], following: str = "") -> Lasted:
-    """How long the blocks in these folders lasted; UserError: a file of one is broken.
-
-    `following`: the block that comes next; empty if that is not asked.
-    """
+    """How long blocks lasted, and the `following` one may, if asked; UserError: a broken file."""
     read_of = ((plan.block(folder.name), folder) for folder in folders)
     begun = [(block, kept) for block, folder in read_of if (kept := read(block, folder))]
     alike: dict[int, list[float]] = {0: [0.0]}
@@ -181,12 +155,9 @@ def lasted(plan: Plan, folders: Sequence[Path], following: str = "") -> Lasted:
 
 
 class Told:
-    """Says how far the minutes of a plan are, each tenth of them once, and what went beside them.
+    """Says how far a plan's minutes are, each tenth of them once, and what went beside them."""
 
-    `folders`: of all its blocks.
-    """
-
-    def __init__(self, plan: Plan, folders: Sequence[Path]) -> None:
+    def __init__(self, plan: Plan, folders: Sequence[Path]) -> None:  # folders of all its blocks
         self._plan, self._folders, self._tenth, self._waited = plan, folders, 0, 0.0
 
     def before(self) -> None:
@@ -206,11 +177,9 @@ class Told:
         measured, waited = spent.measured / 60, spent.waited / 60
         tenth = int(10 * measured / self._plan.minutes)
         if self._tenth < tenth and not is_last:
-            self._tenth = tenth
-            block = self._plan.block(name).number
-            left = max(0.0, self._plan.minutes - measured)
+            self._tenth, left = tenth, max(0.0, self._plan.minutes - measured)
             said = f"{measured:.1f} of {self._plan.minutes:g} min, about {left:.1f} min left"
-            print(f"block {block}: {said}", flush=True)
+            print(f"block {self._plan.block(name).number}: {said}", flush=True)
         if waited > max(self._waited, measured):
             self._waited = 2 * waited
             print(f"{waited:.1f} of {measured + waited:.1f} min went into waiting for an idle node,"

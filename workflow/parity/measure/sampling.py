@@ -12,10 +12,8 @@ import psutil
 
 from parity.measure.node import free_per_cpu
 
-ZONES = Path("/proc/zoneinfo")
 _OF_NODE = ("node_used", "node_available", "node_cached", "node_shmem", "node_free_per_cpu")
-_OF_PROCESS = ("private_writable", "private_dirty")
-_NOTHING = dict.fromkeys(_OF_NODE + _OF_PROCESS)
+_NOTHING = dict.fromkeys((*_OF_NODE, "private_writable", "private_dirty"))
 
 
 def node_sample(seconds: float) -> dict[str, Any]:
@@ -25,16 +23,13 @@ def node_sample(seconds: float) -> dict[str, Any]:
         **_NOTHING, "seconds": seconds, "process": "", "pid": 0,
         "node_used": memory.total - memory.free, "node_available": memory.available,
         "node_cached": memory.cached, "node_shmem": memory.shared,
-        "node_free_per_cpu": free_per_cpu(ZONES.read_text()),
+        "node_free_per_cpu": free_per_cpu(Path("/proc/zoneinfo").read_text()),
     }  # fmt: skip
 
 
 def process_sample(process: psutil.Process, seconds: float) -> dict[str, Any]:
-    """Private memory of one process in bytes.
-
-    `private_writable` counts private writable mappings at their full size, which is
-    what `pmap -d` calls writeable/private; `private_dirty` counts what was touched.
-    """
+    """Private memory of one process in bytes: what was touched (dirty), and could be (writable)."""
+    # The latter are mappings at their full size, what `pmap -d` calls writeable/private.
     maps = process.memory_maps(grouped=False)
     return {
         **_NOTHING, "seconds": seconds, "process": process.name(), "pid": process.pid,
@@ -44,13 +39,9 @@ def process_sample(process: psutil.Process, seconds: float) -> dict[str, Any]:
 
 
 class Sampler(threading.Thread):
-    """Takes one sample before the program starts, then one every interval until it is stopped.
+    """Takes a sample before the program starts, then one every interval until it is stopped."""
 
-    Args:
-        interval: seconds between samples.
-        names: names of the processes to sample beside the node as a whole.
-    """
-
+    # Seconds; names of the processes to sample beside the node as a whole.
     def __init__(self, interval: float, names: Sequence[str]) -> None:
         super().__init__(daemon=True)
         self._interval, self._names = interval, frozenset(names)

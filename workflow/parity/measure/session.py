@@ -29,69 +29,46 @@ from parity.software.images import ImageRecord
 
 @dataclass(frozen=True)
 class Allocation:
-    """The nodes that a block has for itself.
-
-    Attributes:
-        facts: what the batch system says of the job, for the records.
-    """
+    """The nodes that a block has for itself."""
 
     hosts: tuple[str, ...]  # their names, the one that the runner is on first
     job: str = ""  # the batch system's number of the job; empty without a batch system
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)  # what the batch system says of the job
 
 
 def this_allocation(system: System, nodes: int) -> Allocation:
-    """The allocation we are in.
-
-    Raises UserError: the block needs other nodes than these, or there is no job around us.
-    """
-    around = BATCH_SYSTEMS.get(system.batch_system)
+    """The allocation we are in; UserError: the block needs other nodes, or no job is around us."""
     allocation = Allocation((node_name(),))
-    if around:
+    if around := BATCH_SYSTEMS.get(system.batch_system):
         if not os.environ.get(around.job_variable):
-            raise UserError(
-                f"this is not a {around.title} job, and the system's file says that blocks are",
-                where=around.job_variable,
-                action=around.advice,
-            )
+            what = f"this is not a {around.title} job, and the system's file says that blocks are"
+            raise UserError(what, where=around.job_variable, action=around.advice)
         number, names, told = around.job()
         hosts = tuple(sorted(names, key=lambda host: host != node_name()))
         told = {**told, "hosts": ",".join(hosts)}
         allocation = Allocation(hosts, number, {f"allocation.{key}": told[key] for key in told})
     if system.launcher and len(allocation.hosts) != nodes:
-        raise UserError(
-            f"the block needs {nodes} nodes, and the allocation has {len(allocation.hosts)}",
-            where=f"job {allocation.job}" if allocation.job else node_name(),
-            action=around.advice if around else "name a batch system in the system's file",
-        )
+        problem = f"the block needs {nodes} nodes, and the allocation has {len(allocation.hosts)}"
+        action = around.advice if around else "name a batch system in the system's file"
+        where = f"job {allocation.job}" if allocation.job else node_name()
+        raise UserError(problem, where=where, action=action)
     return allocation
 
 
 @dataclass(frozen=True)
 class Session:
-    """One session of the runner in a block; a block that was killed has several.
-
-    Attributes:
-        namespaces: node to the inodes of the namespaces that the runner has there.
-        question, answers: what the nodes were asked, and what each answered, in the
-            allocation's order.
-    """
+    """One session of the runner in a block; a block that was killed has several."""
 
     number: int
     node: NodeFacts
     allocation: Allocation
     states: Mapping[str, documents.ArmState]
-    namespaces: Mapping[str, Mapping[str, str]]
+    namespaces: Mapping[str, Mapping[str, str]]  # the runner's own by node, name to inode
     benchmarks: Mapping[str, Availability]
     block_gates: tuple[documents.Gate, ...]
     system: System
-    question: documents.Question | None = None
-    answers: tuple[documents.NodeAnswer, ...] = ()
-
-    @property
-    def waited_seconds(self) -> float:
-        """How long it was waited until all of its nodes were idle."""
-        return max((answer.waited_seconds for answer in self.answers), default=0.0)
+    question: documents.Question | None = None  # what the nodes were asked
+    answers: tuple[documents.NodeAnswer, ...] = ()  # in the allocation's order
 
     @property
     def tools(self) -> str:
@@ -105,12 +82,11 @@ def begin_session(
 ) -> Session:  # fmt: skip
     """Check the nodes, the arms, the images and the binaries; nothing is timed yet.
 
-    `checked`: the session of the block measured just before it, in this process and this
-    allocation. What it found out of arms, images and binaries is taken over if it asked for the
-    same ones, and the nodes are asked again only whether they are idle. An arm that could not be
-    used is asked again: what was in its way may have passed. Raises UserError: a node does not
-    answer, its processor is of another model than those of the other nodes, an image is not the one
-    that was made, a runtime that worked does not any more, or others keep a node busy.
+    `checked`: the session of the block before it, in this process. If it asked this allocation for
+    the same arms, images and binaries, the nodes are asked only whether they are idle, and for arms
+    that could not be used: what was in their way may have passed. Raises UserError: a node does not
+    answer or has another processor than the others, an image is not the one that was made, a
+    runtime that worked does not any more, or others keep a node busy.
     """
     number = documents.next_session(folder)
     before = [session for each in begun(plan, folder).values() for session in each]
@@ -120,10 +96,9 @@ def begin_session(
         max_busy_fraction=(most_busy := 1.0 if plan.is_paired else system.max_busy_fraction),
         settle_seconds=system.settle_seconds,
     )  # fmt: skip
-    here = (allocation.job, allocation.hosts)
     # What is said of a job may change.
-    is_known = checked and (checked.allocation.job, checked.allocation.hosts) == here
-    known = checked if is_known and checked and checked.question == question else None
+    then = checked and (checked.question, checked.allocation.job, checked.allocation.hosts)
+    known = checked if then == (question, allocation.job, allocation.hosts) else None
     # Before the nodes are asked whether they are idle, because it takes programs of our own.
     presences = known.benchmarks if known else _presences(plan)
     program = as_document(identity(), documents.ProgramIdentity, "the state of this program")
@@ -138,46 +113,36 @@ def begin_session(
     busiest = max(answers, key=lambda answer: answer.state.busy_fraction)
     idle = gates.idle_gate(busiest.state.busy_fraction, most_busy)
     idle = replace(idle, detail=_at(busiest.state.node_name, idle.detail, nodes))
-    size = dataclasses.replace(
-        answers[0].size, hosts=allocation.hosts, launcher=system.launcher is not None
-    )
     session = Session(
-        number=number, node=size, allocation=allocation,
+        number=number, allocation=allocation, answers=answers, node=dataclasses.replace(
+            answers[0].size, hosts=allocation.hosts, launcher=system.launcher is not None),
         states={name: _arm_of_all(name, nodes) for name in plan.arms},
         namespaces={answer.state.node_name: answer.namespaces for answer in answers},
         benchmarks=presences, block_gates=(idle,), system=system, question=question,
-        answers=answers,
     )  # fmt: skip
     start = documents.SessionStart(
         **(asdict(first) | {"arms": dict(session.states)}), started=now(), program=program,
         system=system.name, scale_label=system.scale_label, allocation=dict(allocation.facts),
         other_nodes=tuple(
-            replace(
-                other,
-                arms={name: s for name, s in other.arms.items() if s != first.arms.get(name)},
-                binaries=tuple(each for each in other.binaries if each not in first.binaries),
-            )
-            for other in others
-        ),
+            replace(other, arms={n: s for n, s in other.arms.items() if s != first.arms.get(n)},
+                    binaries=tuple(each for each in other.binaries if each not in first.binaries))
+            for other in others),
     )  # fmt: skip
     write_document(folder / documents.SESSION_START.format(number), start)
     _refuse_unusable(session.states, before)
     if not idle.passed:
         # No run beside other programs would count, and the block were spent.
-        raise UserError(
-            f"the node is busy: {idle.detail}, after {system.settle_seconds:g} s of waiting",
-            where=f"{busiest.state.node_name}: {busiest.taken_by}",
-            action=f"end that, or wait, and {GO_ON}; quiet_node.settle_seconds of the system's"
-            " file waits longer, and quiet_node.max_busy_fraction allows more",
-        )
+        problem = f"the node is busy: {idle.detail}, after {system.settle_seconds:g} s of waiting"
+        where = f"{busiest.state.node_name}: {busiest.taken_by}"
+        action = (f"end that, or wait, and {GO_ON}; quiet_node.settle_seconds of the system's file"
+                  " waits longer, and quiet_node.max_busy_fraction allows more")  # fmt: skip
+        raise UserError(problem, where=where, action=action)
     return session
 
 
 def begun(plan: Plan, folder: Path) -> dict[Path, tuple[documents.SessionRecord, ...]]:
-    """The sessions so far of the block in a folder, and of the first block that was begun.
-
-    They tell for all of a campaign: where it is measured, and which of its arms worked there.
-    """
+    """The sessions so far of the block in a folder, and of the first block that was begun."""
+    # They tell for all of a campaign where it is measured, and which of its arms worked there.
     beside = (folder.with_name(block.name) for block in plan.blocks)
     first = next((each for each in beside if documents.next_session(each) > 1), folder)
     return {each: documents.read_sessions(each) for each in (folder, first)}
@@ -205,19 +170,15 @@ def _presences(plan: Plan) -> dict[str, Availability]:
         return dict.fromkeys(plan.definitions, Availability(True))
     provided = [each.provided_by(plan.provider) for each in plan.definitions.values()]
     with ThreadPoolExecutor() as pool:
-        asked = pool.map(lambda benchmark: benchmark.probe(), provided)
-        return dict(zip(plan.definitions, asked, strict=True))
+        return dict(zip(plan.definitions, pool.map(lambda b: b.probe(), provided), strict=True))
 
 
 def _answers(
     question: documents.Question, system: System, allocation: Allocation, folder: Path, number: int,
     known: Session | None,
 ) -> tuple[documents.NodeAnswer, ...]:  # fmt: skip
-    """The answers of all nodes, in the order of the allocation.
-
-    `known`: a session that has the arms and binaries already; those are not asked for again. Raises
-    UserError: a node did not answer.
-    """
+    """The answers of all nodes, in the allocation's order; UserError: a node did not answer."""
+    # What a known session has of arms and binaries is not asked for again.
     states = known.states if known else {}
     again = tuple(arm for arm in question.arms if arm not in states or any(states[arm].obstacle))
     asked = replace(question, arms=again, binaries=question.binaries if again else {})
@@ -247,11 +208,7 @@ def _answers(
 
 
 def _arm_of_all(name: str, nodes: Sequence[documents.NodeState]) -> documents.ArmState:
-    """The state of an arm in the whole allocation: the first node's, if no node objects.
-
-    Ranks of one program must be the same program: an arm that resolves to other binaries
-    on one of the nodes cannot be used.
-    """
+    """The state of an arm in the whole allocation: the first node's, if no node objects."""
 
     def identities(node: documents.NodeState) -> set[tuple[str, str, str]]:
         own = (each for each in node.binaries if each.arm == name)
@@ -263,6 +220,7 @@ def _arm_of_all(name: str, nodes: Sequence[documents.NodeState]) -> documents.Ar
         if any(state.obstacle):
             gate = replace(state.gate, detail=_at(host, state.gate.detail, nodes))
             return replace(state, gate=gate, detail=_at(host, state.detail, nodes))
+        # Ranks of one program must be the same program.
         if other := identities(nodes[0]) ^ identities(node):
             paths = ", ".join(sorted({path for path, *_ in other}))
             detail = f"other binaries or libraries on {host}: {paths}"
@@ -294,25 +252,14 @@ def lacking(session: Session, plan: Plan, case: Case, arm: str) -> str:
 
 
 def tell_what_lacks(session: Session, plan: Plan) -> None:
-    """Say beside the progress what is not measured because something lacks, a line for each.
-
-    Raises UserError: nothing is left that the study compares with its reference.
-    """
-    found = {
-        (case.name, arm): why
-        for case in plan.cases
-        if session.benchmarks[case.benchmark].available
-        for arm in plan.arms
-        if (why := lacking(session, plan, case, arm))
-    }
+    """Say what is not measured because something lacks; UserError: nothing is left to compare."""
+    found = {(case.name, arm): why for case in plan.cases
+             if session.benchmarks[case.benchmark].available
+             for arm in plan.arms if (why := lacking(session, plan, case, arm))}  # fmt: skip
     titles = {case.name: plan.benchmark_titles[case.benchmark] for case in plan.cases}
     said = {f"{titles[case]}, {plan.arm_titles[arm]}: {why}" for (case, arm), why in found.items()}
-    lines = sorted(said)
-    if lines and all(
-        {(each.case, each.arm), (each.case, each.reference)} & found.keys()
-        for each in plan.comparisons
-        if each.arm not in plan.aa_pair
-    ):
+    lines, compared = sorted(said), [c for c in plan.comparisons if c.arm not in plan.aa_pair]
+    if lines and all({(c.case, c.arm), (c.case, c.reference)} & found.keys() for c in compared):
         problem = "\n".join(["nothing of this study could be compared", *lines])
         action = "put it where the program looks for it, in the image too; nothing was measured"
         raise UserError(problem, where=f"study {plan.study}", action=action)

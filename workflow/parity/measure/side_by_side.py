@@ -3,13 +3,11 @@
 The kernel switches between the two every few milliseconds, so whatever a neighbour does meanwhile
 hits both alike: the idea of duet benchmarking (Bulej et al., Duet Benchmarking, ICPE 2020
 Companion), on one CPU instead of two. What is measured is the CPU time of each (`wait4`) for the
-same work, in a small static program that waits at a FIFO until both are there. So no start-up of a
-runtime is in it, and it is the same bytes in every container. Of a program that is measured in turn
-it tells the CPU time too, and waits for nobody.
+same work, in a static program, the same in every container, that waits at a FIFO until both are
+there, so no start-up of a runtime is in it. In turn it tells CPU time too, and waits for nobody.
 
-Both stand in CPU control groups of equal depth and weight: a container in a group of its own beside
-a program in the root group would be given another share of the CPU. A bare program is started in
-`<group>/program`; an engine is told to make its own group below `<group>`.
+Both stand in CPU control groups of equal depth and weight, which gives them equal shares. A bare
+program is started in `<group>/program`; an engine is told to make its own group below `<group>`.
 """
 
 import errno
@@ -28,14 +26,7 @@ from parity.benchmarks.model import NOTHING, Program
 from parity.core.errors import UserError
 from parity.core.files import digest
 from parity.measure import inner_command, places
-from parity.measure.attempt import (
-    Attempt,
-    NotStarted,
-    Order,
-    begun,
-    ended,
-    ending_left_overs,
-)
+from parity.measure.attempt import Attempt, NotStarted, Order, begun, ended, ending_left_overs
 from parity.measure.documents import Gate, RunRecord
 from parity.measure.node import read, steal_fraction
 from parity.measure.timed_process import end_orphans, launch_environment, run_and_wait
@@ -47,13 +38,11 @@ SOURCE = Path(__file__).with_name("cputime.c")
 CPUTIME = places.OWN / f"{SOURCE.stem}-{digest(SOURCE)[-7:]}"
 # The two groups, by the place of a program in its pair; and where bare programs stand in them.
 GROUPS, PROGRAM = ("parity/0", "parity/1"), "program"
-START_SECONDS = 60.0
-NO_FIFO = "-"
+START_SECONDS, NO_FIFO = 60.0, "-"
 _TRIED = dict[Path, str]()  # why there is none, by where it should be
 # What decides how much of a CPU a group has, in both versions.
 _WEIGHTS = ("cpu.shares", "cpu.weight", "cpu.idle", "cpu.cfs_quota_us", "cpu.max")
-# Beyond this part of a pair's time one program was alone: its costs differ by a third or more, and
-# one after the other shows that as well.
+# Of a pair's time; beyond it costs differ by a third or more, which turns show as well.
 MOST_ALONE = 0.25
 # Enters the groups whose files stand before `--`.
 _ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit; shift; done; shift; exec "$@"'
@@ -103,32 +92,23 @@ def obstacle() -> str:
 
 
 def make_ready(may_take_turns: bool) -> None:
-    """Compile the program that tells CPU time, and see that there can be two control groups.
-
-    Raises UserError: there is no compiler, or no controller of CPU time that we may use.
-    """
+    """Compile what tells CPU time, and try the control groups; UserError: one cannot be had."""
     if why := not_compiled():
         problem = f"what tells CPU time cannot be compiled: {why}"
-        action = "as root: apt-get install gcc libc6-dev"
-        raise UserError(problem, where=str(SOURCE), action=action)
+        raise UserError(problem, where=str(SOURCE), action="as root: apt-get install gcc libc6-dev")
     try:
         with control_groups():
             pass
     except NotStarted as why:
         if not may_take_turns:
-            raise UserError(
-                f"no two programs can be measured side by side here: {why}",
-                where=str(CONTROL_GROUPS),
-                action="measure as root on the node; or write `design: side-by-side-or-in-turn`"
-                " into the scale, for CPU time one after the other",
-            ) from None
+            problem = f"no two programs can be measured side by side here: {why}"
+            action = ("measure as root on the node; or write `design: side-by-side-or-in-turn`"
+                      " into the scale, for CPU time one after the other")  # fmt: skip
+            raise UserError(problem, where=str(CONTROL_GROUPS), action=action) from None
 
 
 def not_compiled() -> str:
-    """Why there is no program that tells CPU time: it cannot be compiled, or does not run there.
-
-    Empty if there is one. What failed is not tried again.
-    """
+    """Why what tells CPU time cannot be made or run; else empty. A failure is not tried again."""
     why = _TRIED.get(CPUTIME)
     if why is None or not (why or CPUTIME.exists()):
         why = _TRIED[CPUTIME] = _compiled(CPUTIME)
@@ -189,25 +169,20 @@ def _make_groups(tops: Sequence[Path]) -> None:
 def make_pair(
     orders: Sequence[Order], folders: Sequence[Path], may_take_turns: bool
 ) -> list[RunRecord]:
-    """Attempts of two runs at once, each in its own, new folder; as `attempt.make_attempt`.
-
-    `may_take_turns`: whether, without control groups, one is measured after the other. Raises
-    AllocationLost, ArmLost: as of `attempt.make_attempt`.
-    """
+    """As `attempt.make_attempt` of two runs at once; in turn, if they may, without the groups."""
     places.emptied(places.WORK)
     attempts = []
     for place, (order, folder) in enumerate(zip(orders, folders, strict=True)):
         work = places.WORK / str(place)
         work.mkdir()
         attempts.append(begun(order, folder, work))
-    lasting = {name for order in orders for name in order.arm.lasting}
     with ending_left_overs(*attempts):
         try:
             _run_pair(attempts, may_take_turns)
         except NotStarted as why:
             for attempt in attempts:
                 attempt.not_started(why)
-    left = end_orphans(lasting)
+    left = end_orphans({name for order in orders for name in order.arm.lasting})
     for attempt in attempts:
         attempt.left = left
     return [ended(attempt) for attempt in attempts]
@@ -229,12 +204,10 @@ def _run_pair(attempts: Sequence[Attempt], may_take_turns: bool) -> None:
 
 def _run(attempts: Sequence[Attempt], grouped: bool) -> None:
     """Start the programs, let them go when all of them wait, and wait until all have ended."""
-    starts = []
     for attempt, group in zip(attempts, GROUPS, strict=False):
         os.mkfifo(fifo := attempt.work / "go")
-        command = command_of(attempt, fifo, group if grouped else "")
-        attempt.commands.append(command)
-        starts.append((command, attempt.folder))
+        attempt.commands.append(command_of(attempt, fifo, group if grouped else ""))
+    starts = [(attempt.commands[-1], attempt.folder) for attempt in attempts]
     used = list[float]()
 
     def go(pids: Sequence[int]) -> None:
@@ -277,10 +250,7 @@ def command_of(attempt: Attempt, fifo: Path, group: str) -> list[str]:
 
 @contextmanager
 def _waiting(fifos: Sequence[Path], pids: Sequence[int]) -> Iterator[list[int]]:
-    """The FIFOs, open for writing, as soon as a program waits at each of them.
-
-    Raises NotStarted: one ended before, or does not come.
-    """
+    """The FIFOs, open for writing, once a program waits at each; NotStarted: one does not come."""
     deadline, doors = time.monotonic() + START_SECONDS, list[int]()
     try:
         while len(doors) < len(fifos):
@@ -292,10 +262,8 @@ def _waiting(fifos: Sequence[Path], pids: Sequence[int]) -> Iterator[list[int]]:
                 flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
                 gone = any(os.waitid(os.P_PID, pid, flags) for pid in pids)
                 if gone or time.monotonic() > deadline:
-                    who = "ended" if gone else "did not begin"
-                    raise NotStarted(
-                        f"a program of the pair {who} before both were there"
-                    ) from None
+                    who = f"a program of the pair {'ended' if gone else 'did not begin'}"
+                    raise NotStarted(f"{who} before both were there") from None
                 time.sleep(0.005)
         yield doors
     finally:
@@ -304,10 +272,7 @@ def _waiting(fifos: Sequence[Path], pids: Sequence[int]) -> Iterator[list[int]]:
 
 
 def standing(group: str) -> list[dict[str, str]]:
-    """What decides on the CPU time of the program that waits in a group: at each level below it.
-
-    Raises NotStarted: no such program is in the group.
-    """
+    """What decides on the CPU time of the program that waits in a group, by level; NotStarted."""
     top = hierarchies()[0]
     for procs in sorted((top / group).rglob("cgroup.procs")):
         if any(read(f"/proc/{pid}/comm") == CPUTIME.name for pid in read(procs).split()):
@@ -342,15 +307,10 @@ def used_seconds(group: str) -> float:
 
 
 def _judge_alone(attempts: Sequence[Attempt]) -> None:
-    """Note and bound the last stretch, in which one of two was alone; nothing where one failed.
-
-    A shorter run tells what is paid once, by which one may well be much later than the other: what
-    is asked of a case's own runs is not asked of it.
-    """
-    said = [
-        inner_command.evidence((attempt.folder / "stderr").read_text(errors="replace"))
-        for attempt in attempts
-    ]
+    """Note and bound the last stretch, in which one of two was alone; nothing where one failed."""
+    # A shorter run is not bounded: it tells what is paid once, which may well be much of its time.
+    texts = [(attempt.folder / "stderr").read_text(errors="replace") for attempt in attempts]
+    said = list(map(inner_command.evidence, texts))
     if not all("ended" in one for one in said):
         return
     ends = [int(one["ended"]) for one in said]

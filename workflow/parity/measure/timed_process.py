@@ -16,21 +16,14 @@ import psutil
 from parity.measure.node import KEPT
 from parity.plan.system import BATCH_SYSTEMS
 
-# Names of further variables that are kept, with commas between them.
-KEEP = "PARITY_KEEP"
-
 
 @dataclass(frozen=True)
 class Finished:
-    """How one start ended.
-
-    Attributes:
-        user_seconds, system_seconds: CPU time of the process and of those it waited for.
-    """
+    """How one start ended."""
 
     exit_code: int  # exit status, or minus the signal's number
     wall_seconds: float  # monotonic clock from just before the start to the end
-    user_seconds: float
+    user_seconds: float  # CPU time of the process and of those it waited for
     system_seconds: float
     timed_out: bool  # whether it was stopped because its time was over
 
@@ -41,8 +34,8 @@ class _TimeIsOver(Exception):
 
 def launch_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment that runtimes and launchers are started with, equal for all arms."""
-    # What the site says that modules set, which the rules pass on to every node.
-    names = (*KEPT.variables, *environment.get(KEEP, "").split(","))
+    # What the site says that modules set, whose names the rules pass on to every node.
+    names = (*KEPT.variables, *environment.get("PARITY_KEEP", "").split(","))
     # By these the launcher of a batch system finds its job and its daemons.
     begin = tuple(word for each in BATCH_SYSTEMS.values() for word in each.variables)
     kept = {k: v for k, v in environment.items() if k in names or k.startswith(begin)}
@@ -66,22 +59,16 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 
 def kill_group(leader: int, grace_seconds: float = 0.0) -> None:
-    """Kill the process group of a session that we started; it may be gone already.
-
-    `grace_seconds`: how long it is first asked to end by itself. A launcher passes the request on
-    to its ranks on other nodes, which our own SIGKILL cannot reach.
-    """
-    try:
+    """Kill the process group of a session that we started; it may be gone already."""
+    with suppress(ProcessLookupError, PermissionError, ChildProcessError):
+        # A launcher passes the request on to ranks on other nodes, which our SIGKILL cannot reach.
         if grace_seconds:
             os.killpg(leader, signal.SIGTERM)
             deadline = time.monotonic() + grace_seconds
-            while time.monotonic() < deadline and not os.waitid(
-                os.P_PID, leader, os.WEXITED | os.WNOHANG | os.WNOWAIT
-            ):
+            flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            while time.monotonic() < deadline and not os.waitid(os.P_PID, leader, flags):
                 time.sleep(0.05)
         os.killpg(leader, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError, ChildProcessError):
-        return
 
 
 def started(
@@ -100,23 +87,16 @@ def run_and_wait(
     folder: Path | None = None, on_start: Callable[[Sequence[int]], None] | None = None,
     on_stop: Sequence[Callable[[], None]] = (), grace_seconds: float = 0.0,
 ) -> list[Finished]:  # fmt: skip
-    """Run a command, or several at once, to their ends.
+    """Run a command, or several at once, to their ends: how each ended, in the order of `starts`.
 
-    Raises OSError: one of the commands cannot be started at all, and then nor is any other. Returns
-    how each ended, in the order of `starts`.
-
-    Args:
-        starts: of each the words, which no shell reads, and the folder to whose files `stdout`
-            and `stderr` its output is added verbatim.
-        folder: working directory of the commands; runs have one that tells them from
-            everything else on the node, so that left-overs can be found.
-        on_start: called with the process ids right after all are started; only sampled runs and
-            those of several use it, because whatever it does happens beside the program.
-        on_stop: all called before a command is stopped, to end what it may wait for.
-        grace_seconds: how long a command that is stopped may take to end by itself.
+    Raises OSError: one cannot be started at all, and then nor is any other. `starts`: of each the
+    words, which no shell reads, and the folder to whose files `stdout` and `stderr` its output is
+    added verbatim. `folder`: where they work; runs have one by which left-overs can be found.
+    `on_start`: called with the process ids when all are started; what it does is beside them.
+    `on_stop`: all called before one is stopped, to end what it may wait for. `grace_seconds`: how
+    long one that is stopped may take to end by itself.
     """
-    running: dict[int, int] = {}
-    ended: dict[int, Finished] = {}
+    running, ended, pids = dict[int, int](), dict[int, Finished](), list[int]()
 
     def wait(pid: int, timed_out: bool = False) -> None:
         number, status, used = os.wait4(pid, 0)
@@ -125,7 +105,6 @@ def run_and_wait(
             code = os.waitstatus_to_exitcode(status)
             ended[number] = Finished(code, seconds, used.ru_utime, used.ru_stime, timed_out)
 
-    pids: list[int] = []
     try:
         for argv, into in starts:
             with (into / "stdout").open("ab") as out, (into / "stderr").open("ab") as err:
@@ -133,8 +112,7 @@ def run_and_wait(
                 process = started(argv, out, err, environment, folder)
             running[process.pid] = began
             pids.append(process.pid)
-            # It is waited for here, and by nobody else.
-            process.returncode = 0
+            process.returncode = 0  # it is waited for here, and by nobody else
         if on_start:
             on_start(pids)
         with _alarm(timeout_seconds):
@@ -160,10 +138,8 @@ def run_and_wait(
     return [ended[pid] for pid in pids]
 
 
-# <linux/prctl.h>: orphans of ours are handed to us instead of the first process.
-_PR_SET_CHILD_SUBREAPER = 36
-# A runtime's helpers end a moment after their program.
-GRACE_SECONDS = 1.0
+_PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>: orphans come to us, and not to the first process
+GRACE_SECONDS = 1.0  # a runtime's helpers end a moment after their program
 LONGEST_END_SECONDS = 5.0
 
 
@@ -174,15 +150,11 @@ class Orphan(NamedTuple):
     cpu_seconds: float
 
 
-# Whether this process is their parent. Others have children of their own to look after.
-_adopting = False
+_adopting = False  # whether this process is their parent; others look after their own children
 
 
 def adopt() -> None:
-    """Become the parent of all orphans below this process; it stays so to the end.
-
-    Raises OSError: the kernel does not do it.
-    """
+    """Become the parent of all orphans below this process, to the end; or raise OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "cannot become the parent of orphans")
@@ -191,11 +163,7 @@ def adopt() -> None:
 
 
 def end_orphans(spared: Collection[str] = ()) -> tuple[Orphan, ...]:
-    """End the processes below this one, and tell those that did not end by themselves.
-
-    To be called while nothing of our own runs. Where nothing is left it takes microseconds.
-    `spared`: names of processes that stay.
-    """
+    """End the processes below this one but those spared by name, while nothing of our own runs."""
     found: list[Orphan] = []
     for process in _left_after(GRACE_SECONDS, spared) if _adopting else ():
         with suppress(psutil.NoSuchProcess):
@@ -211,9 +179,8 @@ def _left_after(seconds: float, spared: Collection[str]) -> list[psutil.Process]
     deadline = time.monotonic() + seconds
     while True:
         try:
-            # Those that ended are forgotten.
             while os.waitpid(-1, os.WNOHANG)[0]:
-                continue
+                continue  # those that ended are forgotten
         except ChildProcessError:
             return []
         left = []

@@ -10,14 +10,8 @@ from msgspec.structs import replace
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import FIXED, WORK
 from parity.benchmarks.model import SOFTWARE, Benchmark, placed_metrics, placed_parameters
-from parity.benchmarks.own_program import (
-    COMMAND,
-    PLACEHOLDER,
-    PLACES,
-    WALL,
-    check_pattern,
-    own_program,
-)
+from parity.benchmarks.own_program import COMMAND, PLACEHOLDER, PLACES, WALL, check_pattern
+from parity.benchmarks.own_program import own_program as brought_along
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.files import digest
 from parity.core.settings import check
@@ -52,16 +46,11 @@ def cases_of(
     for factor, levels in chosen.items():
         refuse_unknown(levels, factors[factor], f"{place}.{factor}", "level of this study")
     factors = factors | chosen
-
     own = size.get("allocations", {})
     place = f"{at_scale}.allocations.{name}" if name in own else f"{where}.allocations"
     placements = _placements(benchmark, own.get(name, entry.get("allocations", ())), place)
-
-    rules = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {key: dict(rule) for key, rule in benchmark.all_parameters.items()},
-    }
+    known = {key: dict(rule) for key, rule in benchmark.all_parameters.items()}
+    rules = {"type": "object", "additionalProperties": False, "properties": known}
     parameters = {key: rule["default"] for key, rule in benchmark.parameters.items()}
     parameters |= amounts
     for place, given in (
@@ -71,7 +60,6 @@ def cases_of(
         for combination in _combinations(given).values():
             check(combination, rules, place)
         parameters |= given
-
     # Without all that it takes the benchmark says itself what it lacks.
     built = {each: software[each] for each in benchmark.software if each in software}
     is_built = benchmark.software and len(built) == len(benchmark.software)
@@ -124,24 +112,16 @@ def at_two_lengths(case: Case, share: float, where: str) -> tuple[Case, Shorter]
         if not work:
             allowed = "0, or more with `shorter`, the words that do so much, in its command"
         raise UserError(problem, where=where, allowed=allowed)
-    shorter = replace(
-        case, name=f"{case.name}-short", parameters=own | less, primary=(), differences=()
-    )
-    compared = replace(
-        case,
-        primary=(*case.primary, WORK.metric, FIXED.metric),
-        differences=(*case.differences, FIXED.metric),
-    )
+    name, primary = f"{case.name}-short", (*case.primary, WORK.metric, FIXED.metric)
+    shorter = replace(case, name=name, parameters=own | less, primary=(), differences=())
+    compared = replace(case, primary=primary, differences=(*case.differences, FIXED.metric))
     return compared, Shorter(shorter, case.name, done)
 
 
 def _placements(
     benchmark: Benchmark, given: Sequence[str], where: str
 ) -> dict[str, dict[str, int]]:
-    """Nodes, ranks and containers by the allocation's name; one without a name for none.
-
-    Names of cases are those of folders, so the slash of an allocation is `in` there.
-    """
+    """Nodes, ranks and containers by the allocation's name in those of cases; by none for none."""
     if given and not benchmark.allocations:
         problem = f"{benchmark.name} is not placed on allocations"
         action = "remove the key: the benchmark runs on one node"
@@ -162,23 +142,17 @@ def _placements(
             problem = f"{ranks} ranks cannot be spread equally over {over}"
             allowed = f"a multiple of {parts} ranks"
             raise UserError(problem, where=f"{where}: {text}", allowed=allowed)
+        # Names of cases are those of folders.
         placements[text.replace("/", "in")] = placed
     return placements or {"": {}}
 
 
 def _combinations(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The parameters with each combination of the values of those that have a list of them.
-
-    Each is by what it is called in the names of cases, such as `class_a-sack_false`: nothing where
-    no parameter has a list.
-    """
+    """The parameters with each combination of listed values, by its name: `class_a-sack_false`."""
     given = parameters.items()
-    lists = [[(name, value) for value in each] for name, each in given if isinstance(each, list)]
+    lists = [[(key, value) for value in each] for key, each in given if isinstance(each, list)]
     return {
-        "-".join(f"{name}_{value}".lower() for name, value in chosen): {
-            **parameters,
-            **dict(chosen),
-        }
+        "-".join(f"{key}_{value}".lower() for key, value in chosen): {**parameters, **dict(chosen)}
         for chosen in itertools.product(*lists)
     }
 
@@ -220,9 +194,8 @@ def _benchmark(name: str, document: Mapping[str, Any], where: str) -> Benchmark:
         refuse_unknown(lines, document["arms"], f"{where}.as_given", "arm of this study")
         refuse_unknown(document["arms"], lines, f"{where}.as_given", "arm with a given line")
     if "needs" in command:
-        needs = {path: _digest_now(path, f"{where}.needs") for path in command["needs"]}
-        command["needs"] = needs
-    return own_program(name, command, factors, parameters)
+        command["needs"] = {path: _digest_now(path, f"{where}.needs") for path in command["needs"]}
+    return brought_along(name, command, factors, parameters)
 
 
 def _check_places(

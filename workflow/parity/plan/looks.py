@@ -50,8 +50,8 @@ class Look(Document, frozen=True, kw_only=True):
 
     def is_over(self, plan: Plan) -> bool:
         """Whether nothing that is compared with the reference goes on, or waits."""
-        known = self.by_run
-        return all(run in known and known[run].reason != WAITING for run in _compared(plan))
+        ended = {run for run, stop in self.by_run.items() if stop.reason != WAITING}
+        return ended.issuperset(_compared(plan))
 
     def said(self, plan: Plan) -> str:
         """In words: how many arms in cases are stopped, and which cases go on."""
@@ -66,12 +66,8 @@ class Look(Document, frozen=True, kw_only=True):
 
 def _compared(plan: Plan) -> list[tuple[str, str]]:
     """The cases and arms that are compared with the reference, without controls of the pair."""
-    return [
-        (case.name, arm)
-        for case in plan.cases
-        for arm in plan.arms_of(case.name)
-        if arm not in plan.aa_pair
-    ]
+    known = ((case.name, arm) for case in plan.cases for arm in plan.arms_of(case.name))
+    return [(case, arm) for case, arm in known if arm not in plan.aa_pair]
 
 
 read_look = Format(Look).read
@@ -91,19 +87,14 @@ def is_stopped(reason: str) -> bool:
 # A longer pause between two blocks ends a session of the analysis: what was warm has cooled, and
 # who else is on the machine has changed.
 PAUSE = timedelta(hours=1)
-# Checking the nodes, waiting until they are idle, and for another block on the machine.
-BESIDE_PROGRAMS_MINUTES = 15
+BESIDE_PROGRAMS_MINUTES = 15  # checking nodes, waiting until they are idle, and for another block
 
 
 class Batch(NamedTuple):
-    """Blocks of one stage and one node count; the stage is how many looks were made before it.
+    """Blocks of one stage and one node count."""
 
-    Its name is a block's own if it is one; else of the first, with the last one's number and a
-    digest of all names.
-    """
-
-    name: str
-    stage: int
+    name: str  # of its only block; else the first one's with the last number and a digest of all
+    stage: int  # how many looks were made before it
     blocks: tuple[Block, ...]
 
     @property
@@ -121,9 +112,8 @@ def batches_of(plan: Plan) -> dict[str, Batch]:
     batches = {}
     for (stage, _), blocks in alike.items():
         for together in (blocks[i : i + most] for i in range(0, len(blocks), most)):
-            first, last = together[0], together[-1]
-            name = first.name
-            if first is not last:
+            name, last = together[0].name, together[-1]
+            if len(together) > 1:
                 names = " ".join(block.name for block in together)
                 digest = hashlib.sha256(names.encode()).hexdigest()[:8]
                 name = f"{name.rpartition('-')[0]}-{last.number:04d}-{digest}"
@@ -134,15 +124,10 @@ def batches_of(plan: Plan) -> dict[str, Batch]:
 def job_of(plan: Plan, batch: Batch) -> dict[str, int]:
     """What a batch asks of a batch system: nodes, tasks, and a time limit in minutes.
 
-    The limit holds if every run takes all of its own time limit, so that a job that is
-    ended by it was ended for no fault of a run. Slurm's tasks only open the allocation;
-    the launcher says for each program how many ranks it has.
+    The limit holds if every run takes all of its own, so that no fault of a run ends a job.
+    Slurm's tasks only open the allocation; the launcher says how many ranks a program has.
     """
     seconds = {case.name: case.timeout_seconds for case in plan.run_cases}
-    runs = [run for block in batch.blocks for run in block.runs]
-    longest = sum(seconds[run.case] for run in runs) * plan.attempts
-    return {
-        "nodes": batch.nodes,
-        "tasks": max(2, batch.nodes),
-        "minutes": BESIDE_PROGRAMS_MINUTES * len(batch.blocks) + math.ceil(longest / 60),
-    }
+    longest = sum(seconds[run.case] for block in batch.blocks for run in block.runs)
+    minutes = BESIDE_PROGRAMS_MINUTES * len(batch.blocks) + math.ceil(longest * plan.attempts / 60)
+    return {"nodes": batch.nodes, "tasks": max(2, batch.nodes), "minutes": minutes}

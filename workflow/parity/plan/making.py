@@ -25,8 +25,7 @@ def make_plan(study: Study) -> Plan:
     of_node_counts = [_blocks_on(study, nodes) for nodes in node_counts]
     return Plan(
         **{field: getattr(study, field) for field in Design.__struct_fields__},
-        version=PLAN_VERSION,
-        campaign=study.campaign,
+        version=PLAN_VERSION, campaign=study.campaign,
         arm_titles={name: _title(study, name) for name in study.arms},
         arm_runtimes={name: every_arm()[name].runtime for name in study.arms},
         benchmark_titles={name: each.title for name, each in used.items()},
@@ -35,19 +34,14 @@ def make_plan(study: Study) -> Plan:
         # Every arm with the reference, in each case and primary metric.
         comparisons=tuple(
             PlannedComparison(
-                case=case.name,
-                metric=metric,
-                arm=arm,
-                reference=study.reference,
+                case=case.name, metric=metric, arm=arm, reference=study.reference,
                 # A difference in the metric's own unit has no margin of a ratio.
                 margin=None if metric in case.differences else case.margin,
             )
-            for case in study.cases
-            for metric in case.primary
-            for arm in study.arms_of(case.name)
-            if arm != study.reference
+            for case in study.cases for metric in case.primary
+            for arm in study.arms_of(case.name) if arm != study.reference
         ),
-    )
+    )  # fmt: skip
 
 
 def _title(study: Study, name: str) -> str:
@@ -64,9 +58,8 @@ def _title(study: Study, name: str) -> str:
 def _blocks_on(study: Study, nodes: int) -> list[Block]:
     """The blocks of one node count: its cases in random order, arms one after the other.
 
-    A block is one allocation, so its cases all need the same number of nodes. The arms of
-    one case follow each other directly, in the order of a Williams square, so that slow drift
-    of the machine falls on all of them alike; every arm runs once per case.
+    A block is one allocation. The arms of a case follow each other directly, each once, in the
+    order of a Williams square, so that slow drift of the machine falls on all of them alike.
     """
     cases = [case for case in study.run_cases if case.nodes == nodes]
     # A study without allocations keeps the names it had before there were any.
@@ -74,22 +67,15 @@ def _blocks_on(study: Study, nodes: int) -> list[Block]:
     # random.Random of a text is defined by the language and stable between versions.
     seed = f"{study.study}/{study.seed}/{stratum}"
     runs = {
-        case.name: {
-            arm: Run(name=f"{case.name}.{arm}", case=case.name, arm=arm)
-            for arm in study.arms_of(case.name)
-        }
-        for case in cases
+        name: {arm: Run(f"{name}.{arm}", name, arm) for arm in study.arms_of(name)}
+        for name in (case.name for case in cases)
     }
     # What all blocks of these cases do, and nothing of what is concluded from it.
-    does: dict[str, Any] = {
-        "study": study.study,
-        "attempts": study.attempts,
-        "cases": [
-            {"case": case.name, "parameters": what_runs(case.parameters)}
-            | {"timeout": case.timeout_seconds}
-            for case in cases
-        ],
-    }
+    does: dict[str, Any] = {"study": study.study, "attempts": study.attempts}
+    does["cases"] = [
+        {"case": of.name, "parameters": what_runs(of.parameters), "timeout": of.timeout_seconds}
+        for of in cases
+    ]
     # The programs of the first toolchain keep the names that blocks had before there were others.
     if study.provider not in (DISTRIBUTION, SPACK):
         does["provider"] = study.provider
@@ -98,31 +84,26 @@ def _blocks_on(study: Study, nodes: int) -> list[Block]:
     if study.is_paired:
         does["design"] = study.design
     blocks = []
+    paired = [(arm, study.reference) for arm in study.arms if arm != study.reference]
     for number in range(1, study.blocks + 1):
         chance = random.Random(f"{seed}{number}")
-        for arms in _together(study, chance):
+        # The arms of each block of a number: all, as (); and another with the reference in each.
+        together: list[tuple[str, ...]] = [] if study.is_paired else [()]
+        if study.is_paired or study.pairs:
+            together += chance.sample(paired, len(paired))
+        for arms in together:
             ordered = tuple(
                 by_arm[arm]
                 for case, by_arm in chance.sample([*runs.items()], len(runs))
                 if by_arm.keys() >= {*arms} and study.in_pairs(case) == bool(arms)
                 for arm in arm_order(arms or tuple(by_arm), f"{seed}{case}{'/'.join(arms)}", number)
             )
-            if not ordered:
-                continue
-            done = canonical(does | {"number": number, "runs": ordered})
-            digest = hashlib.sha256(done.encode()).hexdigest()[:8]
-            name = f"{study.campaign}-{stratum}b{number:04d}-{digest}"
-            blocks.append(Block(name=name, number=number, nodes=nodes, runs=ordered))
+            if ordered:
+                done = canonical(does | {"number": number, "runs": ordered})
+                digest = hashlib.sha256(done.encode()).hexdigest()[:8]
+                name = f"{study.campaign}-{stratum}b{number:04d}-{digest}"
+                blocks.append(Block(name=name, number=number, nodes=nodes, runs=ordered))
     return blocks
-
-
-def _together(study: Study, chance: random.Random) -> list[tuple[str, ...]]:
-    """The arms of each block of one number: all, as (); and another with the reference in each."""
-    others = [arm for arm in study.arms if arm != study.reference]
-    paired = [(arm, study.reference) for arm in others]
-    together: list[tuple[str, ...]] = [] if study.is_paired else [()]
-    in_pairs = study.is_paired or study.pairs
-    return [*together, *(chance.sample(paired, len(paired)) if in_pairs else ())]
 
 
 def arm_order(arms: Sequence[str], seed: str, number: int) -> tuple[str, ...]:
@@ -131,18 +112,16 @@ def arm_order(arms: Sequence[str], seed: str, number: int) -> tuple[str, ...]:
     (E. J. Williams, Australian Journal of Scientific Research A 2, 149-168, 1949.) In k blocks (k
     even) or 2k (k odd) each arm stands in each position equally often, and directly after each
     other one. So what drifts over the positions, and what an arm leaves behind for the next, falls
-    on all alike; with independent shuffles only on average over many blocks. Each design takes
-    every sequence once, in random order, and labels the arms anew at random; of an odd number of
-    arms it is two Latin squares, one after the other. So any number of blocks holds each arm in
-    each position equally often, but for at most one. `seed`: of the case; the same seed gives the
-    same orders, however many blocks there are. `number`: of the block, from 1.
+    on all alike; with independent shuffles only on average. Each design takes every sequence once,
+    in random order, and labels the arms anew; an odd number of them has two Latin squares, one
+    after the other. So any number of blocks holds each arm in each position equally often, but for
+    at most one. `seed`: of the case, whatever the number of blocks. `number`: of a block, from 1.
     """
     design, place = divmod(number - 1, len(arms) * (1 + len(arms) % 2))
     return _design(tuple(arms), f"{seed}/{design}")[place]
 
 
-# The blocks of a design follow each other, between those of the other cases of a study.
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # its blocks follow each other, between those of a study's other cases
 def _design(arms: tuple[str, ...], seed: str) -> tuple[tuple[str, ...], ...]:
     """The orders of the arms in all blocks of one design: of each Latin square, shuffled, a row.
 

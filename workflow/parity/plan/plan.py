@@ -1,8 +1,4 @@
-"""plan.json: what a campaign measures, block by block, and what it compares by.
-
-The archived plans of three older shapes all say version 1: upgrades add what a shape lacks, and
-keep what it has.
-"""
+"""plan.json: what a campaign measures, block by block, and what it compares by."""
 
 import json
 import math
@@ -27,18 +23,12 @@ from parity.runtimes.model import PACKED
 
 PLAN = "plan.json"
 PLAN_VERSION = 9
-# From this version on the minutes of a plan with looks are no part of what is registered.
-_MINUTES_FREE = 8
+_MINUTES_FREE = 8  # from this version on the minutes of a plan with looks are not registered
 N = TypeVar("N", "Block", "Case")
 # How the runs of a block are made: one at a time; in pairs of an arm and the reference, at once on
 # one CPU; or in such pairs, one after the other where there can be no two control groups.
-IN_TURN, SIDE_BY_SIDE, EITHER = DESIGNS = (
-    "in-turn",
-    "side-by-side",
-    "side-by-side-or-in-turn",
-)
-# Ends the name of a case that is another one, measured side by side as well.
-PAIR = "-pair"
+IN_TURN, SIDE_BY_SIDE, EITHER = DESIGNS = ("in-turn", "side-by-side", "side-by-side-or-in-turn")
+PAIR = "-pair"  # ends the name of a case that is another one, measured side by side as well
 
 
 class Run(Document, frozen=True, rename={"name": "run"}):
@@ -59,22 +49,16 @@ class Block(Document, frozen=True, rename={"name": "block"}):
 
 
 class Case(Document, frozen=True, rename={"name": "case", "timeout_seconds": "timeout"}):
-    """A benchmark at one level of each of its factors.
-
-    Attributes:
-        parameters: parameters and factor levels together, as the benchmark takes them;
-            with `nodes` and `ranks` where it is placed on an allocation.
-        margin: 0.01 means that the cost ratio must lie within (1/1.01, 1.01); None
-            where no equivalence is sought.
-        differences: those of them that are compared by their difference in their own unit.
-    """
+    """A benchmark at one level of each of its factors."""
 
     name: str  # such as `likwid-copy`; the benchmark's name alone if it has no factors
     benchmark: str
+    # With the levels, as the benchmark takes them; `nodes` and `ranks` where it is placed on some.
     parameters: dict[str, Any]
+    # 0.01 means that the cost ratio must lie within (1/1.01, 1.01); None: no equivalence is sought.
     margin: float | None
     primary: tuple[str, ...]  # the metrics that arms are compared by
-    differences: tuple[str, ...]
+    differences: tuple[str, ...]  # those of them compared by their difference in their own unit
     timeout_seconds: int  # how long one run may take
 
     @property
@@ -94,14 +78,12 @@ class Case(Document, frozen=True, rename={"name": "case", "timeout_seconds": "ti
 
 
 class Shorter(Document, frozen=True):
-    """A case's shorter run: with both, what is paid once and what the work costs are told apart.
-
-    A run that does the share s of the work takes fixed + s work (a line through two points).
-    """
+    """A case's shorter run: with both, what is paid once and what the work costs are told apart."""
 
     case: Case  # nothing of it is compared by itself
     of: str  # the name of the case that it belongs to
-    share: float  # s: the part of that case's work that it does, 0 or more and below 1
+    # s: the part of that case's work that it does, 0 or more and below 1. It takes fixed + s work.
+    share: float
 
 
 class PlannedComparison(Document, frozen=True):
@@ -126,27 +108,17 @@ class PositiveControl(Document, frozen=True):
     """An arm that does a known amount of extra work: a difference that is really there.
 
     What cannot see it could not have seen a container's cost either, and then "the same" is
-    no finding (assay sensitivity: ICH E10, 2000, section 1.5). `work_percent` is what was asked
-    for; whole units of work are what is done: by case, the parameters that differ from its own.
-    Cases whose work has no unit are not there.
+    no finding (assay sensitivity: ICH E10, 2000, section 1.5).
     """
 
     arm: str
-    work_percent: float
+    work_percent: float  # as it was asked for; what is done is in whole units
+    # By case, those that differ from its own; cases whose work has no unit are not there.
     parameters: dict[str, dict[str, Any]]
 
 
 class Design(Document, frozen=True):
-    """What a study at one scale compares, and how.
-
-    Attributes:
-        aa_pair: the reference and its double, the same thing twice; of imported results that
-            have no double, the reference twice.
-        provider: who provides the programs: `system` (the distribution), `spack`, or
-            `spack-<toolchain>`.
-        looks: after how many blocks of each node count it is looked at, the last when all are
-            measured; none for a design that is looked at once.
-    """
+    """What a study at one scale compares, and how."""
 
     study: str  # its name
     scale: str
@@ -154,13 +126,15 @@ class Design(Document, frozen=True):
     reproduces: str  # the published study that it is after, or `none`
     seed: int
     reference: str
+    # It and its double, the same thing twice; of imported results without a double, it twice.
     aa_pair: tuple[str, str]
     arms: tuple[str, ...]
     cases: tuple[Case, ...]
     attempts: int  # how many failed attempts a run may have
     not_tested: tuple[NotTested, ...]
-    provider: str
+    provider: str  # of the programs: `system` (the distribution), `spack` or `spack-<toolchain>`
     positive_control: PositiveControl | None  # None for a study without one
+    # After how many blocks of each node count it is looked at, at last after all; none if once.
     looks: tuple[int, ...]
     minutes: float | None  # how long all blocks together may be measured; None without a limit
     blocks_per_job: int  # how many blocks are measured one after the other in one allocation
@@ -234,16 +208,11 @@ class Design(Document, frozen=True):
 
 
 class Plan(Design, frozen=True):
-    """What a campaign measures.
-
-    Attributes:
-        campaign: study and scale; the dataset's name.
-        arm_titles, arm_runtimes, benchmark_titles, benchmark_notes: by name, so that a
-            dataset can be shown where these are not installed.
-    """
+    """What a campaign measures."""
 
     version: int
-    campaign: str
+    campaign: str  # study and scale; the dataset's name
+    # By name, so that a dataset can be shown where these are not installed.
     arm_titles: dict[str, str]
     arm_runtimes: dict[str, str]
     benchmark_titles: dict[str, str]
@@ -284,10 +253,7 @@ def _named(parts: Sequence[N], name: str, problem: str) -> N:
 
 
 def read_plan(path: Path) -> Plan:
-    """The plan in a file, of this or of an older shape.
-
-    UserError: it is none, of a version that is not known here, or names a case that it lacks.
-    """
+    """The plan in a file, of any known version; UserError: it is none, or names what it lacks."""
     plan = _FORMAT.read(path)
     cases, arms = {case.name for case in plan.run_cases}, set(plan.arms)
     named = [("blocks", run.case, run.arm) for block in plan.blocks for run in block.runs]
@@ -316,21 +282,17 @@ def plan_digest(path: Path) -> str:
 
 
 def _with(**absent: Any) -> Callable[[Content], Content]:
-    """What a plan had before there was a choice."""
+    """What a plan had before there was a choice; plans of three shapes say 1, and keep theirs."""
     return lambda content: absent | content
 
 
 _UPGRADES = (
     # Before there were allocations, every block took one node.
     lambda content: in_parts(content, "blocks", lambda block: {"nodes": 1} | block),
-    _with(provider=DISTRIBUTION),
-    unchanged,
-    _with(positive_control=None),
-    _with(looks=[], minutes=None, blocks_per_job=1),
-    _with(design=IN_TURN),
-    _with(shorter=[]),
+    _with(provider=DISTRIBUTION), unchanged, _with(positive_control=None),
+    _with(looks=[], minutes=None, blocks_per_job=1), _with(design=IN_TURN), _with(shorter=[]),
     _with(pairs=[]),
-)
+)  # fmt: skip
 _FORMAT = Format(Plan, _UPGRADES, printed=True)
 write_plan: Callable[[Path, Plan], None] = write_document
 

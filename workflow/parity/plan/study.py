@@ -20,19 +20,14 @@ from parity.software.foreign_image import refuse_no_image
 
 
 class Pilot(Document, frozen=True, kw_only=True):
-    """How much work takes as long as it should on a node, as a pilot found it: pilot.json.
-
-    Attributes:
-        design: of the campaign that begins with it, as the node was.
-        seconds: by benchmark, the shortest timed section of the runs with that amount.
-    """
+    """How much work takes as long as it should on a node, as a pilot found it: pilot.json."""
 
     version: int = 2
-    design: str = IN_TURN
+    design: str = IN_TURN  # of the campaign that begins with it, as the node was
     node: str
     cpu_model: str  # as the node tells it; empty if it does not
     amounts: dict[str, dict[str, int]]  # by benchmark, the parameter that sizes it and its value
-    seconds: dict[str, float]
+    seconds: dict[str, float]  # by benchmark, the shortest timed section of the runs with so much
     walls: dict[str, float]  # by benchmark, the shortest of these runs as a whole, in seconds
     left_out: dict[str, str]  # by benchmark, why it has no amount: it cannot run on this node
 
@@ -43,20 +38,13 @@ read_pilot = Format(Pilot, (lambda content: content | {"walls": content["seconds
 
 
 class Study(Design, frozen=True, kw_only=True):
-    """A study at one scale.
+    """A study at one scale."""
 
-    Attributes:
-        blocks: how many of each node count there are to be.
-        image: one that somebody else made, and that is measured instead of one of ours: a path or
-            a name by digest, empty for none.
-        busy: how it is measured instead of `design` where a pilot finds the node busy.
-        is_piloted: whether a pilot on the node finds how much work takes the benchmarks' time.
-    """
-
-    blocks: int
+    blocks: int  # how many of each node count there are to be
     attempts: int = 2
+    # What somebody else made, measured instead of ours: a path or a name by digest; empty for none.
     image: str = ""
-    is_piloted: bool = False
+    is_piloted: bool = False  # whether a pilot on the node finds how much work takes the time
     not_tested: tuple[NotTested, ...] = ()
     provider: str = DISTRIBUTION
     positive_control: PositiveControl | None = None
@@ -64,7 +52,7 @@ class Study(Design, frozen=True, kw_only=True):
     minutes: float | None = None
     blocks_per_job: int = 1
     design: str = IN_TURN
-    busy: str = ""
+    busy: str = ""  # how it is measured instead of `design` where a pilot finds the node busy
     shorter: tuple[Shorter, ...] = ()
     pairs: tuple[str, ...] = ()
 
@@ -81,14 +69,10 @@ def load_study(
     """The study file at `path`, at one of its scales; the others are checked as well.
 
     Raises UserError: a misspelt key, an unknown arm, benchmark, factor, level or parameter, a value
-    out of range; with file, key and what is allowed.
-
-    Args:
-        toolchain: what Spack builds with, where it provides the programs.
-        minutes: how long it may be measured, instead of what the scale says.
-        found: by a pilot, where the scale has one: the design, and parameters by benchmark; those
-            that the study gives go before them.
-        software: prefixes of what the site built itself, by name (`System.software`).
+    out of range; with file, key and what is allowed. `toolchain`: what Spack builds with, where it
+    provides the programs. `minutes`: how long it may be measured, instead of what the scale says.
+    `found`: by a pilot, where the scale has one: the design, and parameters by benchmark, but for
+    those that the study gives. `software`: see `System.software`.
     """
     document, where = load_checked(path, "study"), str(path)
     scales = document["scales"]
@@ -101,7 +85,8 @@ def load_study(
         for key in ("parameters", "allocations", "factors", "short"):
             place = f"{where}: scales.{label}.{key}"
             refuse_unknown(size.get(key, {}), document["benchmarks"], place, "benchmark")
-    used = {each for name in document["benchmarks"] for each in _software_of(name)}
+    ours = benchmarks()
+    used = {each for name in ours.keys() & document["benchmarks"] for each in ours[name].software}
     built = digested({name: at for name, at in software.items() if name in used})
     studies = {
         label: _at_scale(document, label, where, found if label == scale else None, built)
@@ -110,10 +95,6 @@ def load_study(
     provider, study = document.get("provider", DISTRIBUTION), studies[scale]
     study = replace(study, provider=provider_of(toolchain) if provider == SPACK else provider)
     return study if minutes is None else replace(study, minutes=minutes)
-
-
-def _software_of(name: str) -> tuple[str, ...]:
-    return benchmarks()[name].software if name in benchmarks() else ()
 
 
 def _at_scale(
@@ -146,10 +127,9 @@ def _at_scale(
         cases = cases if design == IN_TURN else paired
     as_well = size.get("pairs", [])
     refuse_unknown(as_well, chosen, f"{place}.pairs", "benchmark of this scale")
-    again: tuple[Case, ...] = ()
-    if design == IN_TURN:
-        beside = [_paired(case, f"{place}.pairs") for case in cases if case.benchmark in as_well]
-        again = tuple(replace(case, name=f"{case.name}{PAIR}") for case in beside)
+    beside = [each for each in cases if design == IN_TURN and each.benchmark in as_well]
+    in_pairs = [_paired(each, f"{place}.pairs") for each in beside]
+    again = tuple(replace(case, name=f"{case.name}{PAIR}") for case in in_pairs)
     cases += again
     short = size.get("short", {})
     lengths = {
@@ -175,8 +155,7 @@ def _at_scale(
         **{key: size[key] for key in given if key in size}, design=design, scale=scale,
         aa_pair=tuple(document["aa_pair"]), arms=tuple(arms), cases=cases, blocks=size["blocks"],
         image=image, is_piloted=size.get("pilot", False), not_tested=(*declared, *without),
-        positive_control=control, looks=tuple(looks), shorter=shorter,
-        pairs=tuple(pairs),
+        positive_control=control, looks=tuple(looks), shorter=shorter, pairs=tuple(pairs),
     )  # fmt: skip
 
 
@@ -212,11 +191,7 @@ def _positive_control(
     document: Mapping[str, Any], arms: Sequence[str], cases: Sequence[Case],
     shorter: Sequence[Shorter], scale: str, where: str,
 ) -> tuple[PositiveControl | None, list[NotTested]]:  # fmt: skip
-    """The positive control with its parameters in each case, and where it cannot be, and why.
-
-    UserError: its arm is none that does more work, or there is no case that it can be in; or such
-    an arm is there and the study does not say how much more it does.
-    """
+    """The positive control with its parameters in each case, and where it cannot be, and why."""
     key, given = f"{where}: positive_control", document.get("positive_control")
     doing_more = [name for name, arm in every_arm().items() if arm.does_more]
     if given is None:
@@ -230,27 +205,20 @@ def _positive_control(
     if arm not in arms:
         return None, []
     more = {case.name: _more_work(case, percent) for case in cases}
-    parameters = {name: changed for name, changed in more.items() if isinstance(changed, dict)}
-    if not parameters:
+    reasons = {case.benchmark: why for case in cases if isinstance(why := more[case.name], str)}
+    if all(isinstance(changed, str) for changed in more.values()):
         problem = f"no case can have a positive control: {next(iter(more.values()))}"
         action = "leave it out at this scale, or give a benchmark more work to add to"
         raise UserError(problem, where=f"{key}, at scale {scale}", action=action)
-    reasons = {case.benchmark: why for case in cases if isinstance(why := more[case.name], str)}
     without = [NotTested(arm=arm, benchmark=name, reason=why) for name, why in reasons.items()]
-    of_shorter = {run.case.name: _more_work(run.case, percent) for run in shorter}
-    parameters |= {
-        name: changed for name, changed in of_shorter.items() if isinstance(changed, dict)
-    }
+    more |= {run.case.name: _more_work(run.case, percent) for run in shorter}
+    parameters = {name: changed for name, changed in more.items() if isinstance(changed, dict)}
     return PositiveControl(arm=arm, work_percent=percent, parameters=parameters), without
 
 
 def _more_work(case: Case, percent: float) -> dict[str, Any] | str:
-    """The parameter of a case with so much more work, or why there is none.
-
-    Work comes in whole units; it may miss what is asked for by a tenth of it.
-    """
-    work = case.definition.work
-    if not work:
+    """The parameter of a case with so much more work, to a tenth of it, or why there is none."""
+    if not (work := case.definition.work):
         return "its work has no unit to add to"
     if case.margin is None or percent <= 100 * case.margin:
         return f"{percent:g} % more work is not beyond its margin"

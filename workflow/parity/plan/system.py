@@ -1,7 +1,4 @@
-"""The machine or cluster that a study runs on: its file, its kind, and its batch system.
-
-The file names its kind (`scale_label`): system_kinds.yaml says what follows from it for results.
-"""
+"""The machine or cluster that a study runs on: its file, its kind, and its batch system."""
 
 import os
 import re
@@ -17,40 +14,30 @@ from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import load_checked, toolchains_of
 
 _HERE = Path(__file__).parent
-# What a system may support: the two entries of `scales` in the register of claims.
-MACHINE, CLUSTER = "machine", "cluster"
-# What documents up to 2026-11-22 call a cluster, whichever batch system it has.
-_FORMER = {"slurm": "cluster"}
+MACHINE, CLUSTER = "machine", "cluster"  # the entries of `scales` in the register of claims
+_FORMER = {"slurm": "cluster"}  # in documents up to 2026-11-22, whichever batch system it has
 # Of `scontrol show job`; the rest names users and paths.
 _KEPT = {
     *("JobId", "JobState", "Partition", "NodeList", "BatchHost", "NumNodes", "NumCPUs", "NumTasks"),
     *("TRES", "OverSubscribe", "TimeLimit", "SubmitTime", "StartTime", "Features", "Reservation"),
 }
-# What a launcher's words hold, such as `{ranks}`; braces that are doubled stand for themselves.
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACE = re.compile(r"\{(\w+)\}")  # in a launcher's words; doubled braces stand for themselves
 
 
 class SystemKind(Document, frozen=True):
-    """What follows from one kind of system, or from several together.
-
-    Attributes:
-        conduct: how the runs came about, for the paper's abstract; `{reference}` is its title.
-        margin: what a test for equivalence is held against there.
-        support: `cluster` where sizes measured on it can support a published size, else `machine`.
-        one_host: whether its nodes are namespaces on one host, whose lock lets one block
-            measure at a time.
-    """
+    """What follows from one kind of system, or from several together."""
 
     label: str  # its name, such as vm; several are joined by ` + `
     note: str = ""  # what stands in every figure and table; empty where the system's name says it
     threat: str = ""  # what it means for validity, for the paper
+    # How the runs came about, for the paper's abstract; `{reference}` is its title.
     conduct: str = (
         "We ran the same programs in the reference ({reference}) and in the runtimes of each plan "
         "that the machine offers, in randomised blocks."
     )
-    margin: str = "a margin that was fixed before the measurement"
-    support: str = MACHINE
-    one_host: bool = False
+    margin: str = "a margin that was fixed before the measurement"  # of a test for equivalence
+    support: str = MACHINE  # CLUSTER where sizes measured on it can support a published size
+    one_host: bool = False  # whether its nodes are namespaces of one host, so one block at a time
 
 
 _KINDS = (_HERE / "system_kinds.yaml").read_bytes()
@@ -58,10 +45,7 @@ KINDS = {kind.label: kind for kind in msgspec.yaml.decode(_KINDS, type=list[Syst
 
 
 def kind_of(labels: Iterable[str]) -> SystemKind:
-    """The kind of the systems with these labels together; of several it is no cluster.
-
-    UserError if there is no such kind.
-    """
+    """The kind of the systems with these labels; of several no cluster; UserError: one is none."""
     names = sorted({_FORMER.get(label, label) for label in labels})
     refuse_unknown(names, KINDS, "scale_label", "kind of system")
     kinds = [KINDS[name] for name in names]
@@ -78,15 +62,11 @@ def kind_of(labels: Iterable[str]) -> SystemKind:
 
 
 class Job(NamedTuple):
-    """The job that we are in.
-
-    Its hosts are named once, as `node_name` of measure/node.py does; facts are what the batch
-    system says of it, for the records; of nobody's name or folders.
-    """
+    """The job that we are in."""
 
     number: str
-    hosts: tuple[str, ...]
-    facts: Mapping[str, str]
+    hosts: tuple[str, ...]  # each named once, as `node_name` of measure/node.py does
+    facts: Mapping[str, str]  # what the batch system says of it, but of nobody's name or folders
 
 
 class BatchSystem(Document, frozen=True):
@@ -120,8 +100,7 @@ class BatchSystem(Document, frozen=True):
         elif self.title == "LSF":
             number, facts = told[self.job_variable], {"queue": told.get("LSB_QUEUE", "")}
             # A long list is only with the numbers of slots.
-            with_slots = told.get("LSB_MCPU_HOSTS", "").split()
-            hosts = told.get("LSB_HOSTS", "").split() or with_slots[::2]
+            hosts = told.get("LSB_HOSTS", "").split() or told.get("LSB_MCPU_HOSTS", "").split()[::2]
         else:
             # The node file of OpenPBS, PBS Professional and Torque.
             number, facts = told.get("PBS_JOBID", ""), {"queue": told.get("PBS_QUEUE", "")}
@@ -135,9 +114,8 @@ class BatchSystem(Document, frozen=True):
         return Job(number, tuple(dict.fromkeys(host.partition(".")[0] for host in hosts)), facts)
 
 
-BATCH_SYSTEMS = msgspec.yaml.decode(
-    (_HERE / "batch_systems.yaml").read_bytes(), type=dict[str, BatchSystem]
-)
+_SYSTEMS = (_HERE / "batch_systems.yaml").read_bytes()
+BATCH_SYSTEMS = msgspec.yaml.decode(_SYSTEMS, type=dict[str, BatchSystem])
 
 
 def _slurm_job(number: str) -> Job:
@@ -145,8 +123,7 @@ def _slurm_job(number: str) -> Job:
     # The number of one task of an array is that of the array, too, and tells all of them.
     facts = job_facts(next((line for line in told if line.startswith(f"JobId={number} ")), ""))
     hosts = output_of(["scontrol", "show", "hostnames", facts.get("NodeList", "")]).split()
-    form = "--format=%i|%P|%T|%D|%N|%h"
-    queue = output_of(["squeue", "--noheader", f"--jobs={number}", form])
+    queue = output_of(["squeue", "--noheader", f"--jobs={number}", "--format=%i|%P|%T|%D|%N|%h"])
     return Job(number, tuple(hosts), facts | {"squeue": queue.strip()})
 
 
@@ -157,29 +134,18 @@ def job_facts(line: str) -> dict[str, str]:
 
 
 class MpiLauncher(Document, frozen=True):
-    """How the site starts MPI ranks on the nodes of an allocation.
+    """How the site starts MPI ranks on the nodes of an allocation."""
 
-    Attributes:
-        command: starts `{ranks}` processes in blocks over `{nodes}` nodes,
-            `{ranks_per_node}` on each.
-        variables: beginnings of the names of those variables that a program needs to
-            find its peers; all others are kept from it.
-    """
-
+    # Starts `{ranks}` processes in blocks over `{nodes}` nodes, `{ranks_per_node}` on each.
     command: tuple[str, ...]
     each_node: tuple[str, ...]  # starts one process on each of `{nodes}` nodes, without MPI
     rank: str  # the variable in which a process finds its rank
+    # Beginnings of the names of those by which a program finds its peers; it sees no others.
     variables: tuple[str, ...]
 
 
 class System(Document, frozen=True, rename={"name": "system"}):
-    """A machine or cluster.
-
-    Attributes:
-        module_variables: what they set, beside PATH, for runtimes and the launcher.
-        toolchains: what Spack may build with, by name, as the file has it.
-        software: the prefixes of what the site built itself, by name.
-    """
+    """A machine or cluster."""
 
     name: str
     scale_label: str
@@ -190,9 +156,10 @@ class System(Document, frozen=True, rename={"name": "system"}):
     batch_system: str = ""  # its name, or empty where blocks run on the machine itself
     launcher: MpiLauncher | None = None  # None where no program can be placed on several nodes
     modules: tuple[str, ...] = ()  # environment modules that are loaded before a block
-    module_variables: tuple[str, ...] = ()
+    module_variables: tuple[str, ...] = ()  # what these set, beside PATH, for runtimes and launcher
     image_folder: str | None = None  # where images go; None for the folder of their records
     images_on_node: bool = False  # whether images are made in a job of their own
+    # What Spack may build with, as the file has it, and the prefixes of what the site built itself.
     toolchains: dict[str, Any] = msgspec.field(default_factory=dict)
     software: dict[str, str] = msgspec.field(default_factory=dict)
     patience_minutes: float = 60.0  # for how long the batch system may not answer while jobs wait
@@ -205,8 +172,7 @@ def load_system(path: Path | str) -> System:
         document["toolchains"] = toolchains_of(path)
     base = document["base_image"]
     if base != "bootstrap" and not re.fullmatch(r"[a-z0-9._:/-]+@sha256:[0-9a-f]{64}", base):
-        problem = f"{base!r} can change under its name"
-        action = "give the image by its digest"
+        problem, action = f"{base!r} can change under its name", "give the image by its digest"
         allowed = "bootstrap, or name@sha256:<64 hexadecimal digits>"
         raise UserError(problem, where=f"{path}: base_image", allowed=allowed, action=action)
     if named := document.get("batch_system"):
@@ -221,12 +187,8 @@ def load_system(path: Path | str) -> System:
 
 
 def refuse_without_batch_system(system: System, *, now: bool) -> None:
-    """Refuse (UserError) a system whose batch system is not on this machine.
-
-    It is to take jobs `now`, or its programs are enough.
-    """
-    around = BATCH_SYSTEMS.get(system.batch_system)
-    if not around:
+    """Refuse (UserError) a system whose batch system is not here, or takes no jobs `now`."""
+    if not (around := BATCH_SYSTEMS.get(system.batch_system)):
         return
     if missing := ", ".join(program for program in around.programs if not is_installed(program)):
         problem = f"{missing} cannot be found on PATH"

@@ -24,37 +24,28 @@ from parity.preview.simulated import ASSUMED, ENOUGH_BLOCKS, Key, Noise, Simulat
 from parity.preview.terminal import aligned, said
 
 HOLDS = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
-# Draws end when a claim held so often, or after so many.
-ENOUGH_PASSES, MOST_DRAWS = 30, 300
-# What holds with a power of 80 % fails in all of so many draws less than once in 100.
-FEW_DRAWS = 3
-# More blocks than this are not to be expected of anybody.
-FEASIBLE_BLOCKS = 1000
-POWER = 0.8
-MARGIN = "margin_percent"
+ENOUGH_PASSES, MOST_DRAWS = 30, 300  # Draws end when a claim held so often, or after so many.
+FEW_DRAWS = 3  # What holds with a power of 80 % fails in all of so many less than once in 100.
+FEASIBLE_BLOCKS = 1000  # More are not to be expected of anybody.
+POWER, MARGIN = 0.8, "margin_percent"
+HEAD = ("claim", "tests", "cells", "holds", "95 %", "blocks", "time")
+SHORT_HEAD = HEAD[:5]
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What the case of a claim that scatters most for its margin needs, at POWER.
-
-    `blocks`: fewest for its A/A pair alone, which has to pass; None if above FEASIBLE_BLOCKS.
-    """
+    """What the case of a claim that scatters most for its margin needs, at POWER."""
 
     key: Key
     margin: float
     noise: Noise
-    blocks: int | None
+    blocks: int | None  # fewest for its A/A pair, which has to pass; None above FEASIBLE_BLOCKS
     provable: float  # smallest margin that FEASIBLE_BLOCKS prove of it
 
 
 @dataclass(frozen=True)
 class Chance:
-    """How often a claim held in draws of what costs nothing.
-
-    `beyond`: whether that fails in FEASIBLE_BLOCKS, too, of a claim that never held; of a margin,
-    `reach` says so.
-    """
+    """How often a claim held in draws of what costs nothing."""
 
     claim: Claim
     of_tests: str  # how many of its tests the plan can decide, such as `1 of 3`; only these were
@@ -65,21 +56,19 @@ class Chance:
     draws: int
     verdict: str  # what it is called where it holds; empty if it never did
     weakest: str  # what fails most; empty if nothing ever did
-    beyond: bool
-    reach: Reach | None  # None for a claim without a margin of ratios
+    beyond: bool  # whether that fails in FEASIBLE_BLOCKS, too, of a claim that never held
+    reach: Reach | None  # which says so of a margin; None for a claim without one of ratios
 
     @property
     def share(self) -> float:
         """Estimate: unbiased, also where draws ended by the passes (Haldane, Biometrika 1945)."""
-        if self.passes < ENOUGH_PASSES:
-            return self.passes / self.draws
-        return (self.passes - 1) / (self.draws - 1)
+        last = self.passes >= ENOUGH_PASSES
+        return (self.passes - last) / (self.draws - last)
 
     @property
     def interval95(self) -> Interval:
         """Exact interval of the share (Clopper & Pearson, Biometrika 1934), of either ending."""
-        missed = self.draws - self.passes
-        ended = self.passes >= ENOUGH_PASSES
+        missed, ended = self.draws - self.passes, self.passes >= ENOUGH_PASSES
         low = stats.beta.ppf(0.025, self.passes, missed + 1) if self.passes else 0.0
         high = stats.beta.ppf(0.975, self.passes + (not ended), missed) if missed else 1.0
         return float(low), float(high)
@@ -87,12 +76,11 @@ class Chance:
 
 def chances(claims: Iterable[Claim], simulator: Simulator) -> list[Chance]:
     """The chance of each claim of which the plan can decide a part, if its rules compare arms."""
-    found = []
+    found, plan = [], simulator.plan
+    there = [(case, of.metric) for case in plan.cases for of in plan.quantities(case)]
     for claim in claims:
         # The cases and metrics of the plan that it may look at.
         asked = {(test.cells.benchmark, test.cells.metric) for test in claim.tests}
-        plan = simulator.plan
-        there = ((case, of.metric) for case in plan.cases for of in plan.quantities(case))
         keys = [(case.name, of) for case, of in there if (case.benchmark, of) in asked]
         if not keys or not all(rules()[test.rule].compares for test in claim.tests):
             continue
@@ -110,9 +98,7 @@ def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulat
     first = simulator.draw(keys, 0)
     cells = [cell for test in claim.tests for cell in _scope(test, claim, first).cells]
     asked, waiting = [rules()[test.rule] for test in claim.tests], _parts(claim, first)
-    passes = draws = 0
-    verdict = ""
-    failed_in: Counter[int] = Counter()
+    passes, draws, verdict, failed_in = 0, 0, "", Counter[int]()
     while passes < ENOUGH_PASSES and draws < MOST_DRAWS:
         data = [simulator.draw(keys, draws)]
         draws += 1
@@ -129,8 +115,7 @@ def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulat
     fails, is_beyond = weakest.tests[0], False
     if not passes and MARGIN not in fails.options:
         # Whether it holds in none of a few draws of as many blocks as are feasible.
-        there = (cell for test in weakest.tests for cell in _scope(test, weakest, first).cells)
-        cases = {cell.case for cell in there}
+        cases = {c.case for test in weakest.tests for c in _scope(test, weakest, first).cells}
         larger = simulator.enlarged(cases, FEASIBLE_BLOCKS)
         wanted = [key for key in keys if key[0] in cases]
         more = (larger.draw(wanted, number) for number in range(FEW_DRAWS))
@@ -153,9 +138,8 @@ def _parts(claim: Claim, data: Simulated) -> list[Claim]:
     # Tests of which most cells must pass are looked at together.
     if any(test.options.get("of_cells") == "most" for test in claim.tests):
         return [claim]
-    return [
-        replace(claim, tests=(part,)) for test in claim.tests for part in _split(test, claim, data)
-    ]
+    parts = (part for test in claim.tests for part in _split(test, claim, data))
+    return [replace(claim, tests=(part,)) for part in parts]
 
 
 def _split(test: Test, claim: Claim, data: Simulated) -> Iterator[Test]:
@@ -166,10 +150,9 @@ def _split(test: Test, claim: Claim, data: Simulated) -> Iterator[Test]:
     arms_by_case: dict[str, list[str]] = {}
     for cell in _scope(test, claim, data).cells:
         arms_by_case.setdefault(cell.case, []).append(cell.arm)
-    together = 2 if rule.every_pair else 1
     for name, arms in arms_by_case.items():
         parameters = {key: (value,) for key, value in data.plan.case(name).parameters.items()}
-        for some in combinations(arms, together):
+        for some in combinations(arms, 2 if rule.every_pair else 1):
             yield replace(test, cells=replace(test.cells, parameters=parameters, arms=some))
 
 
@@ -194,16 +177,10 @@ def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
     return Reach(key, margin, noise, blocks, provable)
 
 
-HEAD = ("claim", "tests", "cells", "holds", "95 %", "blocks", "time")
-SHORT_HEAD = HEAD[:5]
-
-
 def chance_lines(found: Sequence[Chance], known: Mapping[Key, Noise], takes: Takes) -> list[str]:
     """The chances of claims of no cost, what no plan can prove, and claims that would err.
 
-    Args:
-        known: the scatter that was drawn from.
-        takes: says how long so many blocks of a case take.
+    `known`: the scatter that was drawn from. `takes`: how long so many blocks of a case take.
     """
     if not found:
         return ["Chances of claims: this plan can decide no claim that compares arms"]
@@ -224,10 +201,8 @@ def chance_lines(found: Sequence[Chance], known: Mapping[Key, Noise], takes: Tak
 
 def _row(one: Chance) -> tuple[str, ...]:
     # Shares in per cent: whole ones, and tenths below one.
-    share, low, high = (
-        f"{100 * each:.0f}" if each >= 0.0095 or each == 0 else f"{100 * each:.1f}"
-        for each in (one.share, *one.interval95)
-    )
+    shares = ((each, int(0 < each < 0.0095)) for each in (one.share, *one.interval95))
+    share, low, high = (f"{100 * each:.{digits}f}" for each, digits in shares)
     return one.claim.id, one.of_tests, f"{one.comparisons}", f"{share} %", f"{low} to {high} %"
 
 

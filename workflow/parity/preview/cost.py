@@ -21,8 +21,7 @@ from parity.software.images import ImageRecord, read_images
 from parity.software.install import Probe, probes
 
 RUNS = Path("records/runs.parquet")
-# Blocks that are looked at to see how much a run leaves on disk.
-BLOCKS_WEIGHED = 5
+BLOCKS_WEIGHED = 5  # They are looked at to see how much a run leaves on disk.
 
 
 @dataclass(frozen=True)
@@ -35,17 +34,14 @@ class MeasuredBefore:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a preview knows besides the plan.
-
-    `images`: the records of the image formats, by format; None before they are made.
-    """
+    """What a preview knows besides the plan."""
 
     system: System
     jobs: int  # how many jobs may wait or run at once; 1 on a machine without a batch system
     before: Mapping[str, MeasuredBefore]  # how long runs took before, by case
     done: Collection[str]  # blocks that are measured already
     run_bytes: float | None  # what a run leaves on disk; None if no block was ever measured here
-    images: Mapping[str, ImageRecord] | None
+    images: Mapping[str, ImageRecord] | None  # by format; None before they are made
     probes: Sequence[Probe]  # what of the plan's arms and benchmarks is here
 
     @property
@@ -56,27 +52,18 @@ class Surroundings:
     @property
     def at_once(self) -> int:
         """How many blocks can be measured at the same time, at best."""
-        is_serial = not self.system.batch_system or self.one_host
-        return 1 if is_serial else self.jobs
+        return self.jobs if self.system.batch_system and not self.one_host else 1
 
 
 def surroundings_of(
     plan: Plan, system: System, jobs: int, archive: Path, images: Path
 ) -> Surroundings:
-    """What is known for a preview, in the study's folder.
-
-    Args:
-        archive: the archived dataset, whose times count where nothing was measured here.
-        images: the file with the records of the study's images.
-    """
-    names = [block.name for block in plan.blocks]
-    return Surroundings(
-        system, jobs, known_before(plan, archive),
-        done={name for name in names if BLOCK.is_in(BLOCK_FOLDERS / name)},
-        run_bytes=bytes_of_a_run(BLOCK_FOLDERS, plan.campaign),
-        images=read_images(images) if images.exists() else None,
-        probes=probes(plan.arms, plan.definitions, plan.provider),
-    )  # fmt: skip
+    """What is known for a preview; times of `archive` count where nothing was measured here."""
+    known, run_bytes = known_before(plan, archive), bytes_of_a_run(BLOCK_FOLDERS, plan.campaign)
+    done = {block.name for block in plan.blocks if BLOCK.is_in(BLOCK_FOLDERS / block.name)}
+    made = read_images(images) if images.exists() else None
+    there = probes(plan.arms, plan.definitions, plan.provider)
+    return Surroundings(system, jobs, known, done, run_bytes, made, there)
 
 
 def known_before(plan: Plan, archive: Path) -> dict[str, MeasuredBefore]:
@@ -94,8 +81,7 @@ def known_before(plan: Plan, archive: Path) -> dict[str, MeasuredBefore]:
 def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefore]:
     """How long a run of each case took, the median over all runs of it in RUNS tables.
 
-    The same parameters count before any others, and earlier tables before later ones. What did
-    another amount of the work took in proportion to it.
+    The same parameters count before others, earlier tables before later; amounts in proportion.
     """
     before: dict[str, MeasuredBefore] = {}
     ours = {case.name: case for case in plan.run_cases}
@@ -106,10 +92,9 @@ def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefo
         by_problem = rows.groupby(["case", "parameters"], observed=True, sort=False)
         medians = by_problem["wall_seconds"].median().dropna().reset_index()
         for case, parameters, seconds in medians.itertuples(index=False, name=None):
-            if not (own := ours.get(case)):
-                continue
-            same = parameters == canonical(own.parameters)
-            if case not in before or same > before[case].same:
+            own = ours.get(case)
+            same = own is not None and parameters == canonical(own.parameters)
+            if own and (case not in before or same > before[case].same):
                 before[case] = MeasuredBefore(seconds * _more(own, json.loads(parameters)), same)
     return before
 
@@ -119,8 +104,7 @@ def by_pilot(
 ) -> dict[str, MeasuredBefore]:
     """The same, by what a pilot timed here where only other parameters were measured.
 
-    An array that follows from the cache is another one on each machine, though its parameters
-    are alike: how long so many turns took elsewhere says nothing here.
+    An array that follows from the cache differs on each machine, though parameters are alike.
     """
     timed = {c.name: pilot.walls[c.benchmark] for c in plan.cases if c.benchmark in pilot.walls}
     other = {case for case in timed if case not in before or not before[case].same}
@@ -128,26 +112,18 @@ def by_pilot(
 
 
 def _more(case: Case, parameters: Mapping[str, Any]) -> float:
-    """How many times the work of these parameters a case does; 1 where nobody knows.
-
-    That is known where nothing differs but the amount: as many turns of a larger array are more.
-    """
+    """How many times the work of these parameters a case does; 1 if not only the amount differs."""
     amount, own = case.definition.sized_by, case.parameters
-    if not (amount in own and parameters.get(amount)):
-        return 1.0
-    is_alike = own == {**parameters, amount: own[amount]}
+    is_told = amount in own and parameters.get(amount)
+    is_alike = is_told and own == {**parameters, amount: own[amount]}
     return own[amount] / parameters[amount] if is_alike else 1.0
 
 
 def bytes_of_a_run(blocks: Path, campaign: str) -> float | None:
-    """What a run leaves on disk on average, of finished blocks; None if there are none.
-
-    The youngest blocks of the campaign count, or of any other if it has none.
-    """
+    """What a run left on disk on average, in the campaign's youngest blocks, or any; or None."""
     files = sorted(blocks.glob(f"*/{BLOCK.file}"), key=lambda path: path.stat().st_mtime)
-    finished = [path.parent for path in files]
-    own = [folder for folder in finished if folder.name.startswith(f"{campaign}-")]
-    weighed = (own or finished)[-BLOCKS_WEIGHED:]
+    own = [path for path in files if path.parent.name.startswith(f"{campaign}-")]
+    weighed = [path.parent for path in (own or files)[-BLOCKS_WEIGHED:]]
     runs = sum(1 for folder in weighed for _ in folder.glob("runs/*"))
     # st_blocks counts units of 512 bytes whatever the file system's own.
     used = sum(path.lstat().st_blocks * 512 for folder in weighed for path in folder.rglob("*"))
@@ -156,9 +132,8 @@ def bytes_of_a_run(blocks: Path, campaign: str) -> float | None:
 
 def expected_seconds(block: Block, before: Mapping[str, MeasuredBefore]) -> float | None:
     """How long a block's programs take; None if any of its cases was never measured."""
-    if any(run.case not in before for run in block.runs):
-        return None
-    return sum(before[run.case].seconds for run in block.runs)
+    is_known = all(run.case in before for run in block.runs)
+    return sum(before[run.case].seconds for run in block.runs) if is_known else None
 
 
 def time_for(plan: Plan, here: Surroundings, case: str, blocks: int) -> str:
@@ -166,9 +141,8 @@ def time_for(plan: Plan, here: Surroundings, case: str, blocks: int) -> str:
     held = [each for each in plan.blocks if case in cases_of(each.runs)]
     once = [each for each in held if each.number == held[0].number]
     seconds = [expected_seconds(each, here.before) for each in once]
-    if None in seconds:
-        return "?"
-    return duration(shortest_wall([*filter(None, seconds)] * blocks, here.at_once))
+    wall = shortest_wall([*filter(None, seconds)] * blocks, here.at_once)
+    return "?" if None in seconds else duration(wall)
 
 
 def shortest_wall(seconds: Sequence[float], at_once: int) -> float:
@@ -221,16 +195,12 @@ def _jobs(plan: Plan, here: Surroundings) -> dict[str, Any]:
 
 
 def _all_of(seconds: Sequence[float | None]) -> float | None:
-    """The sum, None if any of it is not known."""
-    known = [each for each in seconds if each is not None]
-    return sum(known) if len(known) == len(seconds) else None
+    return None if None in seconds else sum(filter(None, seconds))
 
 
 def not_tested(plan: Plan, here: Surroundings) -> list[str]:
     """What is in the publication or the plan and will not be tested, and why."""
-    gaps = [
-        f"{declared.benchmark or declared.arm}: {declared.reason}" for declared in plan.not_tested
-    ]
+    gaps = [f"{each.benchmark or each.arm}: {each.reason}" for each in plan.not_tested]
     missing = [probe for probe in here.probes if not probe.presence.available]
     elsewhere = " here; nodes may differ from this machine" if here.system.batch_system else ""
     gaps += [f"{probe.name}: {probe.presence.reason}{elsewhere}" for probe in missing]

@@ -1,14 +1,14 @@
 """How far a campaign is: blocks, runs, and about how long the rest takes.
 
 `python -m parity progress` prints it from the files that the blocks keep, at any time and from any
-terminal; without `--plan plan.json` for the campaign that Snakemake last
-worked on here, or else for the configured one.
+terminal; without `--plan plan.json` for the campaign that Snakemake last worked on here, or else
+for the configured one.
 """
 
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,21 +25,19 @@ from parity.preview.terminal import duration
 
 REPORT = "progress.txt"
 MOST_BLOCKS_NAMED = 16
+States = Sequence["BlockState"]
 
 
 @dataclass(frozen=True)
 class BlockState:
-    """How far a block is.
-
-    `failed`, `not_started`: number of runs by reason.
-    """
+    """How far a block is."""
 
     block: str
     nodes: int
     runs: int
     finished: bool = False
     ok: int = 0
-    failed: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, int] = field(default_factory=dict)  # runs by reason, as `not_started`
     not_started: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0  # how long it has been measured so far, pauses left out; 0 if not begun
     updated: datetime | None = None  # when its last run ended; None if it was never begun
@@ -52,47 +50,31 @@ class BlockState:
 
 def state_of(block: Block, folder: Path) -> BlockState:
     """The state of a planned block, from its folder."""
-    state = BlockState(block.name, block.nodes, len(block.runs))
-    kept = progress.read(block, folder)
-    if kept is None:
-        return state
-    return replace(
-        state, finished=BLOCK.is_in(folder), ok=kept.ok, failed=kept.failed,
-        not_started=kept.not_started, seconds=kept.seconds,
-        updated=datetime.fromisoformat(kept.updated),
-    )  # fmt: skip
+    planned = block.name, block.nodes, len(block.runs)
+    if (kept := progress.read(block, folder)) is None:
+        return BlockState(*planned)
+    told, updated = (kept.ok, kept.failed, kept.not_started), datetime.fromisoformat(kept.updated)
+    return BlockState(*planned, BLOCK.is_in(folder), *told, kept.seconds, updated)
 
 
 class KnownStates:
     """The states of a plan's blocks, for who looks again and again.
 
-    A block that is known to be finished is not read again, and one without a folder not at
-    all: a look costs what is at work, not what the campaign is.
-
-    `blocks`: the folder that holds the blocks' folders.
+    A block that is known to be finished is not read again, and one without a folder not at all: a
+    look costs what is at work, not what the campaign is. `blocks`: holds the blocks' folders.
     """
 
     def __init__(self, plan: Plan, blocks: Path) -> None:
-        self._blocks = blocks
+        self._blocks, self._finished = blocks, set[str]()
         self._planned = {block.name: block for block in plan.blocks}
-        self._states = {
-            block.name: BlockState(block.name, block.nodes, len(block.runs))
-            for block in plan.blocks
-        }
-        self._finished: set[str] = set()
+        self._states = {b.name: BlockState(b.name, b.nodes, len(b.runs)) for b in plan.blocks}
 
     def look(self, at_work: Collection[str] = ()) -> list[BlockState]:
-        """The states as they are now, in the plan's order.
-
-        `at_work`: blocks that have a job. They may have been finished before, and be measured
-        again; so they are read however they were.
-        """
+        """States in the plan's order; those `at_work` are read even if they were finished."""
         self._finished.difference_update(at_work)
-        folders = os.scandir(self._blocks) if self._blocks.is_dir() else ()
-        there = {folder.name for folder in folders}
+        there = {each.name for each in os.scandir(self._blocks)} if self._blocks.is_dir() else set()
         for name in self._planned.keys() & there - self._finished:
-            state = state_of(self._planned[name], self._blocks / name)
-            self._states[name] = state
+            self._states[name] = state = state_of(self._planned[name], self._blocks / name)
             if state.finished and name not in at_work:
                 self._finished.add(name)
         return list(self._states.values())
@@ -101,15 +83,12 @@ class KnownStates:
 def at_once(blocks: Iterable[BlockState]) -> float:
     """How many blocks were measured at the same time, on average over the time in use.
 
-    Each block is taken to have ended with its last run and to have lasted without pauses.
-    It is a figure that was seen, so it knows of queues, of nodes in short supply, and of
-    virtual nodes that measure one after the other.
+    Each block is taken to have ended with its last run and to have lasted without pauses. It is a
+    figure that was seen, so it knows of queues, of nodes in short supply, and of virtual nodes that
+    measure one after the other.
     """
-    spans = sorted(
-        (block.updated - timedelta(seconds=block.seconds), block.updated)
-        for block in blocks
-        if block.updated is not None and block.seconds > 0
-    )
+    known = ((block.updated, block.seconds) for block in blocks if block.seconds > 0)
+    spans = sorted((ended - timedelta(seconds=took), ended) for ended, took in known if ended)
     in_use, end = 0.0, datetime.min.replace(tzinfo=UTC)
     for start, stop in spans:
         in_use += max(0.0, (stop - max(start, end)).total_seconds())
@@ -127,9 +106,8 @@ def unseen_node_counts(blocks: Iterable[BlockState]) -> list[int]:
 def estimate(blocks: Sequence[BlockState]) -> tuple[float, float] | None:
     """Seconds until the last block is finished, the least and the most.
 
-    They hold if all blocks to come are like the shortest finished one of their node count,
-    and if all are like the longest. None before a block of each node count has finished:
-    nothing is known until then.
+    They hold if all blocks to come are like the shortest finished one of their node count, and if
+    all are like the longest. None before a block of each node count has finished.
     """
     if unseen_node_counts(blocks):
         return None
@@ -137,8 +115,7 @@ def estimate(blocks: Sequence[BlockState]) -> tuple[float, float] | None:
     for block in blocks:
         if block.finished:
             durations[block.nodes].append(block.seconds)
-    to_come = [block for block in blocks if not block.finished]
-    side_by_side = at_once(blocks)
+    to_come, side_by_side = [block for block in blocks if not block.finished], at_once(blocks)
 
     def lasts(extreme: Callable[[Iterable[float]], float]) -> float:
         whole = {nodes: extreme(seconds) for nodes, seconds in durations.items()}
@@ -148,18 +125,12 @@ def estimate(blocks: Sequence[BlockState]) -> tuple[float, float] | None:
     return lasts(min), lasts(max)
 
 
-def rest(
-    blocks: Sequence[BlockState], stopped: Collection[str] = (), minutes: float | None = None
-) -> str:
-    """The estimate in words; a block whose job failed is not waited for.
-
-    `minutes`: how long all blocks together may be measured; there may be more blocks than that.
-    """
+def rest(blocks: States, stopped: Collection[str] = (), minutes: float | None = None) -> str:
+    """The estimate in words, but for blocks whose job failed; `minutes`: limit of all together."""
     blocks = [block for block in blocks if block.finished or block.block not in stopped]
     if not any(block.finished for block in blocks):
         return "time to the end: not known before a block is done"
-    bounds = estimate(blocks)
-    if bounds is None:
+    if (bounds := estimate(blocks)) is None:
         counts = unseen_node_counts(blocks)
         nodes = f"{' and '.join(map(str, counts))} node{'' if counts == [1] else 's'}"
         return f"time to the end: not known before a block on {nodes} is done"
@@ -173,24 +144,17 @@ def rest(
     return f"about {' to '.join(words)} left{of_all}"
 
 
-def one_line(
-    blocks: Sequence[BlockState], stopped: Collection[str] = (), minutes: float | None = None
-) -> str:
+def one_line(blocks: States, stopped: Collection[str] = (), minutes: float | None = None) -> str:
     """The whole campaign in one line; as of `rest`."""
-    done = sum(block.finished for block in blocks)
-    failed = f", {len(stopped)} stopped" if stopped else ""
-    most = "" if minutes is None else " at most"
-    left = rest(blocks, stopped, minutes)
+    done, left = sum(block.finished for block in blocks), rest(blocks, stopped, minutes)
+    failed, most = f", {len(stopped)} stopped" * bool(stopped), " at most" * (minutes is not None)
     return f"{done}/{len(blocks)} blocks{most} done{failed}; {_runs(blocks)}; {left}"
 
 
 def progress_lines(
-    plan: Plan, blocks: Sequence[BlockState], now: datetime, stopped: Collection[str] = ()
+    plan: Plan, blocks: States, now: datetime, stopped: Collection[str] = ()
 ) -> list[str]:
-    """The whole picture.
-
-    `stopped`: blocks of which Snakemake said that their job failed.
-    """
+    """The whole picture; `stopped`: blocks of which Snakemake said that their job failed."""
     done = sum(block.finished for block in blocks)
     begun = [block for block in blocks if block.updated is not None and not block.finished]
     waiting = len(blocks) - done - len(begun)
@@ -216,15 +180,13 @@ def progress_lines(
 
 
 def _runs(blocks: Sequence[BlockState]) -> str:
-    """Runs by what became of them, with reasons."""
     ok, planned = sum(block.ok for block in blocks), sum(block.runs for block in blocks)
     parts = [f"{ok} ok"]
     for kind in ("failed", "not_started"):
         reasons = sum((Counter(getattr(block, kind)) for block in blocks), Counter[str]())
         if reasons or kind == "failed":
             why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-            told = f"{reasons.total()} {kind.replace('_', ' ')}"
-            parts.append(told + (f" ({why})" if why else ""))
+            parts.append(f"{reasons.total()} {kind.replace('_', ' ')}" + f" ({why})" * bool(why))
     return f"{', '.join(parts)} of {planned} runs"
 
 
@@ -234,9 +196,8 @@ def _plan_at_work() -> Plan:
     if reports:
         return read_plan(max(reports, key=lambda path: path.stat().st_mtime).with_name(PLAN))
     config = load_checked(configured("config/config.yaml"), "config")
-    toolchain = Path(config["spack"]["toolchain"]).name
+    study, toolchain = configured(config["study"]), Path(config["spack"]["toolchain"]).name
     software = load_system(configured(config["system"])).software
-    study = configured(config["study"])
     return make_plan(load_study(study, config["scale"], toolchain, software=software))
 
 

@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import cycle, islice
 from pathlib import Path
@@ -31,30 +31,26 @@ from parity.preview.simulated import Noise, Noises
 from parity.preview.terminal import aligned, duration, folded, percent
 
 POWERS = (0.8, 0.9)
-# The error of a power of 80 % is 3 % then.
-DRAWS, SEED = 200, 20191119
+DRAWS, SEED = 200, 20191119  # The error of a power of 80 % is 3 % then.
 # So many blocks are drawn; between them a margin follows a power law, beyond them it shrinks with
 # their root.
 DRAWN_BLOCKS = (FEWEST_FOR_EQUIVALENCE, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224)
-# No run lies far off by this margin.
-WIDEST = 1e6
-# Below this, blocks do not differ but for rounding.
-NO_SPREAD = 1e-9
+WIDEST = 1e6  # No run lies far off by this margin.
+NO_SPREAD = 1e-9  # Below this, blocks do not differ but for rounding.
+# Beside the programs of a block: the nodes are checked, and it is waited until they are idle.
+SECONDS_BESIDE = 2.0
 HEAD = ("case", "margin", "SD (widest)", "blocks", "time")
 PLANNED_HEAD = ("case", "blocks", "provable")
 NOTES = (
     "SD: of one block's log ratio, variances pooled over arms; widest: of the arm that varies most",
     "blocks: in which an arm and the A/A pair both pass, as a claim needs; time: of the most",
 )
-# How long so many blocks take that hold a case, in words.
-Takes = Callable[[str, int], str]
+Takes = Callable[[str, int], str]  # How long so many blocks take that hold a case, in words.
+Seconds = Mapping[str, float]  # How long the programs of a block take, by case.
 
 
 def datasets_beside(archive: Path) -> list[Path]:
-    """The folders of all datasets of a study's folder, those that were measured here first.
-
-    `archive`: one of the archived datasets.
-    """
+    """The folders of all datasets beside an archived one, those that were measured here first."""
     return [*sorted(LIVE.glob("*")), *sorted(archive.parent.glob("*"))]
 
 
@@ -63,9 +59,7 @@ def pilots(
 ) -> tuple[list[Analysed], list[str]]:
     """The datasets in these folders, and a line for each that is there and cannot be read."""
     readable, unread = [], []
-    for folder in folders:
-        if not (folder / "records/metrics.parquet").exists():
-            continue
+    for folder in (each for each in folders if (each / "records/metrics.parquet").exists()):
         try:
             readable.append(analysed(folder, excluded))
         except UserError as error:
@@ -73,30 +67,24 @@ def pilots(
     return readable, unread
 
 
+@dataclass(frozen=True, eq=False)
 class Proof:
-    """What blocks that scatter in a way can prove of equal arms; a true difference needs more.
+    """What blocks that scatter in a way can prove of equal arms; a true difference needs more."""
 
-    Args:
-        arms: the A/A pair, and the arms that are compared with it.
-        looks: of the plan, in numbers of blocks.
-        is_pair: whether each arm has a reference of its own, side by side, and no other native.
-    """
-
-    def __init__(
-        self, noise: Noise, arms: Sequence[str], looks: tuple[int, ...] = (), is_pair: bool = False
-    ) -> None:
-        self._noise, self._arms, self._looks, self._is_pair = noise, arms, looks, is_pair
-        self._drawn: dict[int, np.ndarray] = {}
+    noise: Noise
+    arms: Sequence[str]  # the A/A pair, and those that are compared with it
+    looks: tuple[int, ...] = ()  # of the plan, in numbers of blocks
+    is_pair: bool = False  # whether each arm has a reference side by side, and no other native
+    _drawn: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     def margin(self, blocks: int, power: float) -> float:
         """The smallest that so many blocks prove with this power, a fraction; infinite of few."""
         if blocks < DRAWN_BLOCKS[0]:
             return math.inf
-        if self._noise.deviation < NO_SPREAD:
+        if self.noise.deviation < NO_SPREAD:
             return 0.0
         place = bisect_right(DRAWN_BLOCKS, blocks)
-        low = DRAWN_BLOCKS[place - 1]
-        slope = -0.5
+        low, slope = DRAWN_BLOCKS[place - 1], -0.5
         if place < len(DRAWN_BLOCKS) and low < blocks:
             high = DRAWN_BLOCKS[place]
             shrunk = self._bound(high, power) / self._bound(low, power)
@@ -118,15 +106,13 @@ class Proof:
         """The quantile of what draws of so many blocks could just have proven, a log."""
         if blocks not in self._drawn:
             random, proven = np.random.default_rng([SEED, blocks]), []
-            levels = levels_at(self._looks, blocks) if self._looks else ONE_LOOK
-            pair, others = self._arms[:2], self._arms[2:]
+            levels = levels_at(self.looks, blocks) if self.looks else ONE_LOOK
+            pair, others = self.arms[:2], self.arms[2:]
             for name in islice(cycle(others or pair[1:]), DRAWS):
-                drawn = self._noise.drawn((*pair, name), blocks, random)
-                first, second, arm = (
-                    np.log(drawn[each]) if self._noise.is_log else drawn[each]
-                    for each in (*pair, name)
-                )
-                both = [arm - first] if self._is_pair else [arm - first, arm - second]
+                drawn = self.noise.drawn((*pair, name), blocks, random)
+                shown = {arm: np.log(of) if self.noise.is_log else of for arm, of in drawn.items()}
+                first, second, arm = (shown[each] for each in (*pair, name))
+                both = [arm - first] if self.is_pair else [arm - first, arm - second]
                 proven.append(max(_passed(of, levels) for of in ([second - first], both)))
             self._drawn[blocks] = np.array(proven)
         return float(np.quantile(self._drawn[blocks], power))
@@ -154,16 +140,13 @@ def _passed(effects: Sequence[np.ndarray], levels: Levels) -> float:
 
 @dataclass(frozen=True)
 class Need:
-    """One case and metric of a plan that has a margin.
-
-    `noise`, `proof`: None if nothing is known of it.
-    """
+    """One case and metric of a plan that has a margin."""
 
     case: str
     metric: str
     margin: float
     planned: int  # blocks that the plan holds of it
-    noise: Noise | None
+    noise: Noise | None  # None if nothing is known of it, as `proof`
     proof: Proof | None
 
     @cached_property
@@ -171,21 +154,14 @@ class Need:
         """The fewest for the margin, at each of POWERS; none without noise."""
         return tuple(self.proof.blocks(self.margin, each) for each in POWERS) if self.proof else ()
 
-    @property
-    def spreads(self) -> bool:
-        """Whether its blocks are known to differ."""
-        return self.noise is not None and self.noise.deviation >= NO_SPREAD
-
 
 def needs(plan: Plan, noises: Noises) -> list[Need]:
     """Each case and metric of the plan with a margin, in its order."""
     wanted = {(c.case, c.metric): c.margin for c in plan.comparisons if c.margin is not None}
     planned, found = plan.blocks_of, []
     for (case, metric), margin in wanted.items():
-        noise = noises.of(plan.case(case), metric)
-        known = noise if noise.dataset else None
-        about = plan.looks, plan.in_pairs(case)
-        proof = Proof(known, arms_of(plan), *about) if known else None
+        known = noise if (noise := noises.of(plan.case(case), metric)).dataset else None
+        proof = Proof(known, arms_of(plan), plan.looks, plan.in_pairs(case)) if known else None
         found.append(Need(case, metric, margin, planned[case], known, proof))
     return found
 
@@ -210,15 +186,14 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
         if (noise := need.noise) and need.proof:
             by_dataset[noise.dataset].append(noise)
             cells = (f"no spread between blocks: {FEWEST_FOR_EQUIVALENCE} suffice",)
-            if need.spreads:
+            if noise.deviation >= NO_SPREAD:
                 spread = f"{percent(noise.deviation)} ({percent(noise.widest)}) %"
                 blocks = " / ".join(map(str, need.blocks)), takes(need.case, need.blocks[-1])
                 cells = ("~" * (not noise.same) + spread, *blocks)
                 margins = [percent(need.proof.margin(need.planned, power)) for power in POWERS]
-                enough = need.planned >= FEWEST_FOR_EQUIVALENCE
-                proven = (
-                    f"±{' / '.join(margins)} %" if enough else f"needs {FEWEST_FOR_EQUIVALENCE}"
-                )
+                proven = f"±{' / '.join(margins)} %"
+                if need.planned < FEWEST_FOR_EQUIVALENCE:
+                    proven = f"needs {FEWEST_FOR_EQUIVALENCE}"
                 planned.append((name, str(need.planned), proven))
         rows.append((name, f"±{percent(need.margin)} %", *cells))
     lines = [*folded(head, ""), *(f"  {line}" for line in aligned([HEAD, *rows]))]
@@ -233,19 +208,8 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
     return lines + [line for note in (*notes, *NOTES * bool(notes)) for line in folded(note)]
 
 
-# Beside its programs: the nodes are checked, and it is waited until they are idle.
-SECONDS_BESIDE = 2.0
-
-
-def promise_lines(
-    plan: Plan, needs: Sequence[Need], seconds: Mapping[str, float] | None
-) -> list[str]:
-    """What can be proven with a power of 80 %, if arms truly cost the same.
-
-    Args:
-        needs: of the plan.
-        seconds: how long the programs of a block take, by case; None if that is not known.
-    """
+def promise_lines(plan: Plan, needs: Sequence[Need], seconds: Seconds | None) -> list[str]:
+    """What can be proven with a power of 80 %, if arms truly cost the same."""
     assert plan.minutes is not None
     limit = f"{plan.minutes:g} min here"
     if seconds is None:
@@ -258,12 +222,11 @@ def promise_lines(
             cannot.append(f"{name}, of which no scatter is known")
             continue
         sources.add(need.noise.dataset)
-        blocks = reached[need.case]
-        margin = need.proof.margin(blocks, POWERS[0])
+        margin = need.proof.margin(reached[need.case], POWERS[0])
         if margin <= NO_SPREAD:
             can.append(f"to any margin in {name}, which does not scatter")
         elif margin < 1:
-            can.append(f"to ±{percent(margin)} % in {name} ({blocks} blocks)")
+            can.append(f"to ±{percent(margin)} % in {name} ({reached[need.case]} blocks)")
         if margin > need.margin:
             more = need.blocks[0] - _first(plan)
             takes = _block(plan, seconds) * _first(plan) + seconds[need.case] * more
@@ -274,9 +237,7 @@ def promise_lines(
     return lines + (folded(f"by the scatter in {listed(sorted(sources))}") if sources else [])
 
 
-def blocks_in_time(
-    plan: Plan, needs: Sequence[Need], seconds: Mapping[str, float]
-) -> dict[str, int]:
+def blocks_in_time(plan: Plan, needs: Sequence[Need], seconds: Seconds) -> dict[str, int]:
     """How many blocks there can be of each case with a margin, as looks leave them the time.
 
     All go on to the first look. What is decided by then stops; after it those that are decided
@@ -307,7 +268,7 @@ def _first(plan: Plan) -> int:
     return plan.looks[0] if plan.looks else max((b.number for b in plan.blocks), default=0)
 
 
-def _block(plan: Plan, seconds: Mapping[str, float]) -> float:
+def _block(plan: Plan, seconds: Seconds) -> float:
     """Seconds of all blocks of one number: of one, or of one and a pair of each arm."""
     alike = sum(block.number == 1 for block in plan.blocks)
     return sum(seconds.values()) + SECONDS_BESIDE * alike

@@ -24,7 +24,6 @@ from parity.analysis import tables
 from parity.analysis.analysis import Analysed, Analysis
 from parity.analysis.contrast import Engine, over
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import Decision
 from parity.analysis.evidence import Numbers, numbers
 from parity.analysis.outcomes import DIFFERENT
 from parity.benchmarks.description import CPU_SECONDS, OF_ANY
@@ -34,21 +33,16 @@ from parity.plan.plan import PAIR, Case, Plan, cases_of
 from parity.plan.system import SystemKind
 from parity.records import schema
 
-# Deviation of the log of one run where nothing was ever measured.
-ASSUMED = 0.01
-# So many blocks of this machine tell more of it than any number of another's.
-ENOUGH_BLOCKS = 10
+ASSUMED = 0.01  # Deviation of the log of one run where nothing was ever measured.
+ENOUGH_BLOCKS = 10  # So many of this machine tell more of it than any number of another's.
+SEED = 20191118
 Key = tuple[str, str]  # case and metric
+_NO_ANALYSIS = Analysis(**{name: tables.frame(table, []) for name, table in tables.TABLES.items()})
 
 
 @dataclass(frozen=True)
 class Noise:
-    """How the numbers of one case and metric scatter; logs of them, where all are above zero.
-
-    Attributes:
-        rows: deviations of blocks to draw from: a row for each, a column for each of `arms`.
-        widest: deviation of the difference to the reference of the arm that scatters most.
-    """
+    """How the numbers of one case and metric scatter; logs of them, where all are above zero."""
 
     unit: str
     better: str
@@ -57,8 +51,8 @@ class Noise:
     own: float = ASSUMED  # deviation of what a run has for itself
     shared: float = 0.0  # deviation of what the runs of a block have in common
     arms: tuple[str, ...] = ()
-    rows: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    widest: float = math.sqrt(2) * ASSUMED
+    rows: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # shape (blocks, arms)
+    widest: float = math.sqrt(2) * ASSUMED  # of the difference to the reference, of the widest arm
     across: int = 0  # how many arms the pilot has
     blocks: int = 0  # how many blocks it has; 0 without one
     dataset: str = ""  # which that is, such as `archive/machine-2026-11-20`; empty without one
@@ -74,24 +68,21 @@ class Noise:
     ) -> dict[str, np.ndarray]:
         """Numbers of so many blocks, by arm."""
         chosen = self.rows[random.integers(len(self.rows), size=blocks)] if len(self.rows) else None
-        shared = self.shared * random.standard_normal(blocks)
-        if chosen is not None:
-            shared = chosen.mean(axis=1)
+        normal = self.shared * random.standard_normal(blocks)
+        shared = normal if chosen is None else chosen.mean(axis=1)
         made = {}
         for arm in arms:
             if chosen is not None and arm in self.arms:
-                deviations = chosen[:, self.arms.index(arm)]
+                made[arm] = self.level + chosen[:, self.arms.index(arm)]
             else:
-                deviations = shared + self.own * random.standard_normal(blocks)
-            made[arm] = np.exp(self.level + deviations) if self.is_log else self.level + deviations
-        return made
+                made[arm] = self.level + (shared + self.own * random.standard_normal(blocks))
+        return {arm: np.exp(logs) for arm, logs in made.items()} if self.is_log else made
 
 
 def noise_of_pairs(pilot: Numbers, reference: str, dataset: str) -> Noise | None:
     """The scatter of pairs side by side; None without two of an arm.
 
-    What tells a pair apart is the difference of two runs that scatter alike, so one run has half
-    its variance.
+    What tells a pair apart is the difference of two runs alike, so one run has half its variance.
     """
     base = {block: value for block, value in pilot.of(reference).items() if value > 0}
     effects = [
@@ -99,8 +90,7 @@ def noise_of_pairs(pilot: Numbers, reference: str, dataset: str) -> Noise | None
         for arm, of_arm in pilot.by_arm.items()
         if arm != reference and min(of_arm.values(), default=0.0) > 0
     ]
-    effects = [of_arm for of_arm in effects if len(of_arm) > 1]
-    if not effects:
+    if not (effects := [of_arm for of_arm in effects if len(of_arm) > 1]):
         return None
     own = float(np.mean([of_arm.var(ddof=1) for of_arm in effects])) / 2
     logs = np.log(list(base.values()))
@@ -129,8 +119,7 @@ def noise_of(pilot: Numbers, reference: str, dataset: str) -> Noise | None:
     logs = np.log(values) if is_log else values
     deviations = logs - logs.mean(axis=0)
     of_blocks, (count, across) = deviations.mean(axis=1), deviations.shape
-    residuals = deviations - of_blocks[:, None]
-    own = float((residuals**2).sum()) / ((count - 1) * (across - 1))
+    own = float(((deviations - of_blocks[:, None]) ** 2).sum()) / ((count - 1) * (across - 1))
     shared = max(0.0, float(of_blocks.var(ddof=1)) - own / across)
     enough, base_column = count >= ENOUGH_BLOCKS, arms.index(reference)
     return Noise(
@@ -145,16 +134,12 @@ def noise_of(pilot: Numbers, reference: str, dataset: str) -> Noise | None:
 
 
 class Noises:
-    """What is known of the scatter of a plan's cases, from the pilots that know most of each.
-
-    `known`: what was asked for until now.
-    """
+    """What is known of the scatter of a plan's cases, from the pilots that know most of each."""
 
     def __init__(self, pilots: Iterable[Analysed], kind: SystemKind) -> None:
-        """From earlier datasets; `kind` is that of the system that is to measure."""
-        self._kind = kind
+        self._kind = kind  # of the system that is to measure
         self._pilots = [(pilot, numbers(pilot.analysis.values)) for pilot in pilots]
-        self.known: dict[Key, Noise] = {}
+        self.known: dict[Key, Noise] = {}  # what was asked for until now
 
     def of(self, case: Case, metric: str) -> Noise:
         """The scatter of a case and metric."""
@@ -173,13 +158,11 @@ class Noises:
             dataset, alone = pilot.dataset, case.name.removesuffix(PAIR)
             # A pair has the name of its case where nothing was measured in turn.
             is_pair, held = CPU_SECONDS.metric in case.primary, {c.name for c in dataset.plan.cases}
-            names = [n for n in (alone, f"{alone}{PAIR}")
-                     if n in held and dataset.plan.in_pairs(n) == is_pair]  # fmt: skip
-            name = next(iter(names), "")
+            names = (n for n in (alone, f"{alone}{PAIR}") if n in held)
+            name = next((n for n in names if dataset.plan.in_pairs(n) == is_pair), "")
             there = by_case.get((name, metric))
             told = noise_of_pairs if is_pair else noise_of
-            found = there and told(there, dataset.plan.reference, dataset.name)
-            if found:
+            if found := there and told(there, dataset.plan.reference, dataset.name):
                 same = dataset.plan.case(name).parameters == case.parameters
                 here = dataset.name.startswith("live/") and found.blocks >= ENOUGH_BLOCKS
                 rank = (same, dataset.kind == self._kind, here, found.blocks)
@@ -190,14 +173,8 @@ class Noises:
         return Noise(declared[metric].recorded, declared[metric].better)
 
 
-SEED = 20191118
-
-
 def planned_runs(plan: Plan, **known: Any) -> pd.DataFrame:
-    """Every run of a plan as if it had been made once and was valid: `schema.RUNS`.
-
-    `known`: columns that differ from that: a value for all, or an array in the plan's order.
-    """
+    """Runs of a plan as if each was made once and valid: `schema.RUNS`, but for columns `known`."""
     made = [(block, run) for block in plan.blocks for run in block.runs]
     benchmarks = {case.name: case.benchmark for case in plan.run_cases}
     columns = {
@@ -212,10 +189,7 @@ def planned_runs(plan: Plan, **known: Any) -> pd.DataFrame:
 
 
 def numbers_of(runs: pd.DataFrame, values: np.ndarray, **known: Any) -> pd.DataFrame:
-    """What runs gave: `schema.METRICS`, with a row for each value that is a number.
-
-    `known`: the metric, its unit, which is better, and other columns that are not as usual.
-    """
+    """What runs gave: `schema.METRICS`, a row for each number; `known`: metric, unit and others."""
     there = np.isfinite(values)
     shared = [column.name for column in schema.METRICS.columns if column.name in runs]
     columns = {name: runs.loc[there, name].to_numpy() for name in shared}
@@ -228,26 +202,19 @@ def table_of(table: schema.TableSchema, rows: int, known: Mapping[str, Any]) -> 
     columns = {}
     for column in table.columns:
         is_text = str(column.type) == "string"
-        nothing = "" if is_text else None if column.nullable else 0
-        value = known.get(column.name, nothing)
+        value = known.get(column.name, "" if is_text else None if column.nullable else 0)
         alone = value is None or isinstance(value, str | int | float)
         kind = object if is_text or value is None else None
         columns[column.name] = np.full(rows, value, kind) if alone else np.asarray(value, kind)
     return pd.DataFrame(columns)
 
 
-_NO_ANALYSIS = Analysis(**{name: tables.frame(table, []) for name, table in tables.TABLES.items()})
-
-
 @dataclass(frozen=True)
 class Simulated(JudgingData):
-    """One draw of some cases and metrics of a plan, as the rules of claims see data.
-
-    `known`: cells that were looked up in another draw, which differ in their numbers only.
-    """
+    """One draw of some cases and metrics of a plan, as the rules of claims see data."""
 
     drawn: Mapping[Key, Numbers]  # their numbers
-    known: dict[tuple[str, ...], Cell]
+    known: dict[tuple[str, ...], Cell]  # cells of other draws, which differ in their numbers only
 
     @cached_property
     def engine(self) -> Engine:
@@ -257,20 +224,11 @@ class Simulated(JudgingData):
     @cached_property
     def unsteady(self) -> frozenset[str]:
         """Cases in which the A/A pair differs from itself by the plan's own comparisons."""
-        differing = (key for key, one in self._controls.items() if one.as_control == DIFFERENT)
-        return frozenset(case for case, _ in differing)
-
-    @cached_property
-    def _controls(self) -> dict[Key, Decision]:
-        """The plan's own comparisons of the A/A pair, of what was drawn."""
-        found = {}
-        for planned in self.plan.comparisons:
-            key = planned.case, planned.metric
-            if key in self.drawn and planned.arm == self.plan.double and planned.margin:
-                found[key] = self.engine.decided(
-                    over(*key, planned.arm, (planned.reference,), planned.margin)
-                )
-        return found
+        of_pair = [c for c in self.plan.comparisons if c.arm == self.plan.double and c.margin]
+        drawn = (c for c in of_pair if (c.case, c.metric) in self.drawn)
+        asked = [over(c.case, c.metric, c.arm, (c.reference,), c.margin) for c in drawn]
+        differing = (each for each in asked if self.engine.decided(each).as_control == DIFFERENT)
+        return frozenset(case for each in differing for case in each.cases)
 
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
         """A comparison of two arms of the plan in one of its cases."""
@@ -288,20 +246,15 @@ class Simulator:
     """Draws of a plan, each known by its number: the same number, the same data."""
 
     def __init__(self, plan: Plan, pilots: Sequence[Analysed], kind: SystemKind) -> None:
-        """From earlier datasets; `kind` is that of the system that is to measure."""
         self.plan, self._pilots, self._kind = plan, pilots, kind
         self.noises = Noises(pilots, kind)
         nodes = pilots[0].dataset.nodes if pilots else table_of(schema.NODES, 0, {})
-        self._dataset = Dataset(
-            name=plan.campaign, plan=plan, plan_sha256=digest_of_json(canonical(plan)), kind=kind,
-            runs=planned_runs(plan), metrics=table_of(schema.METRICS, 0, {}), nodes=nodes,
-            images=table_of(schema.IMAGES, 0, {}),
-        )  # fmt: skip
+        digest, runs = digest_of_json(canonical(plan)), planned_runs(plan)
+        metrics, images = (table_of(table, 0, {}) for table in (schema.METRICS, schema.IMAGES))
+        self._dataset = Dataset(plan.campaign, plan, digest, kind, runs, metrics, nodes, images)
         self._known: dict[tuple[str, ...], Cell] = {}
-        self._blocks = {
-            case.name: [b.name for b in plan.blocks if case.name in cases_of(b.runs)]
-            for case in plan.cases
-        }
+        held = {block.name: cases_of(block.runs) for block in plan.blocks}
+        self._blocks = {c.name: [b for b, of in held.items() if c.name in of] for c in plan.cases}
 
     def enlarged(self, cases: Collection[str], blocks: int) -> "Simulator":
         """The same of these cases alone, in so many blocks."""
@@ -334,7 +287,6 @@ class Simulator:
         by_arm = {}
         for arm, of_arm in made.items():
             more = self.plan.extra_work(planned, arm) ** empty.sign if noise.is_log else 1.0
-            held = self._dataset.planned_in[case, arm]
-            drawn = zip(blocks, (more * of_arm).tolist(), strict=True)
-            by_arm[arm] = {block: value for block, value in drawn if block in held}
+            drawn, held = (more * of_arm).tolist(), self._dataset.planned_in[case, arm]
+            by_arm[arm] = {b: value for b, value in zip(blocks, drawn, strict=True) if b in held}
         return replace(empty, by_arm=by_arm)

@@ -44,11 +44,8 @@ _REFUSED = f"returned non-zero exit status {REFUSED}"
 class Shown(logging.Handler):
     """Shows of Snakemake's events what people need, and says what its own handlers may show.
 
-    Args:
-        say: shows a text to the user, at a level.
-        is_quiet: whether nothing else is shown of jobs.
-        log: the file that Snakemake writes.
-        does: what a rule does, by its name: its docstring.
+    `say`: shows a text to the user, at a level. `is_quiet`: whether nothing else is shown of jobs.
+    `log`: the file that Snakemake writes. `does`: what a rule does, by its name: its docstring.
     """
 
     def __init__(
@@ -115,14 +112,9 @@ class BlockLog(logging.Handler):
     """Follows what Snakemake logs of its jobs: no polling, no thread of its own.
 
     After each tenth of the blocks, and where one stops, it says one line; after each block it
-    leaves the whole picture in a file. Whatever goes wrong here is said once and never reaches
-    the jobs.
-
-    Args:
-        plan: the campaign's file, which is there when the first job starts.
-        rule: name of the rule whose jobs are batches of blocks.
-        report: the file.
-        say: shows a line to the user.
+    leaves the whole picture in a file. Whatever goes wrong here is said once and never reaches the
+    jobs. `plan`: the campaign's file, which is there when the first job starts. `rule`: name of the
+    rule whose jobs are batches of blocks. `report`: the file. `say`: shows a line to the user.
     """
 
     def __init__(
@@ -130,12 +122,8 @@ class BlockLog(logging.Handler):
     ) -> None:
         super().__init__(logging.INFO)
         self._file, self._rule, self._blocks = plan, rule, blocks
-        self._report, self._say = report, say
-        self._jobs: dict[int, list[str]] = {}
-        self._at_work: set[str] = set()
-        self._stopped: set[str] = set()
-        self._said = (0, 0)
-        self._is_broken = False
+        self._report, self._say, self._said, self._is_broken = report, say, (0, 0), False
+        self._jobs, self._at_work, self._stopped = dict[int, list[str]](), set[str](), set[str]()
 
     @cached_property
     def _plan(self) -> Plan:
@@ -160,11 +148,10 @@ class BlockLog(logging.Handler):
             self._say(f"progress is not shown any more: {type(error).__name__}: {error}")
 
     def _follow(self, record: logging.LogRecord) -> None:
-        facts = vars(record)
+        facts, is_first = vars(record), not self._jobs
         event = str(facts.get("event", ""))
         # Snakemake names a job `jobid` when it starts or fails, and `job_id` when it ends.
         if event == "job_info" and facts["rule_name"] == self._rule:
-            is_first = not self._jobs
             names = [block.name for block in self._batches[facts["wildcards"]["batch"]].blocks]
             self._jobs[facts["jobid"]] = names
             self._at_work.update(names)
@@ -185,8 +172,7 @@ class BlockLog(logging.Handler):
         temporary = self._report.with_name(f".{self._report.name}")
         temporary.write_text("\n".join([*lines, ""]), encoding="utf-8")
         temporary.replace(self._report)
-        tenth = 10 * sum(state.finished for state in states) // len(states)
-        said = (tenth, len(self._stopped))
+        said = 10 * sum(state.finished for state in states) // len(states), len(self._stopped)
         if aloud and self._said != said:
             self._said = said
             self._say("\n".join(folded(one_line(states, self._stopped, self._plan.minutes), "")))
@@ -206,8 +192,7 @@ def _event(record: Any) -> str:
 
 def _ended(record: logging.LogRecord) -> str:
     """How a job's command ended, of an exception that says so with all of its words; else empty."""
-    found = _ENDED.fullmatch(str(record.msg))
-    return found[1] if found else ""
+    return found[1] if (found := _ENDED.fullmatch(str(record.msg))) else ""
 
 
 def _text(log: str) -> str:

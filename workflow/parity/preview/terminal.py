@@ -14,8 +14,8 @@ def said(template: str, **facts: Any) -> list[str]:
     """The lines that a template beside this module says of some facts."""
     source = Path(__file__).with_name(template).read_text(encoding="utf-8")
     made = Template(source, undefined=StrictUndefined, trim_blocks=True)
-    words: dict[str, Any] = {"percent": percent, "duration": duration}
-    text: str = made.render(facts, **words, fold=lambda *text: "\n".join(folded(*text)))
+    facts |= {"percent": percent, "duration": duration}
+    text: str = made.render(facts, fold=lambda *text: "\n".join(folded(*text)))
     return text.splitlines()
 
 
@@ -23,8 +23,7 @@ def duration(seconds: float) -> str:
     """A duration in words, in the unit that suits it: `40 s`, `12 min`, `3.5 h`, `4.2 days`."""
     for unit, length, most in (("s", 1, 90), ("min", 60, 90), ("h", 3600, 48)):
         if seconds < most * length:
-            digits = 1 if unit == "h" else 0
-            return f"{seconds / length:.{digits}f} {unit}"
+            return f"{seconds / length:.{int(unit == 'h')}f} {unit}"
     return f"{seconds / 86400:.1f} days"
 
 
@@ -46,10 +45,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def folded(text: str, start: str = "  ") -> list[str]:
-    """A sentence or a list in lines of a terminal; what follows the first stands further in.
-
-    A number stays with its unit.
-    """
+    """A text in lines of a terminal, further in from the second on; numbers stay with units."""
     together = text.replace(" %", "\u00a0%").replace("≤ ", "≤\u00a0")
     lines = textwrap.wrap(
         together, LETTERS, initial_indent=start, subsequent_indent=f"{start}  ",

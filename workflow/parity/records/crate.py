@@ -22,10 +22,7 @@ from parity.software.images import IMAGES
 
 CRATE = "ro-crate-metadata.json"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
-# That of the program (LICENSE) is that of what it measured.
-LICENSE = "https://spdx.org/licenses/MIT"
-# Of the profile's own vocabulary, beside RO-Crate's.
-_TERMS = {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}
+LICENSE = "https://spdx.org/licenses/MIT"  # the program's is that of what it measured
 _ABOUT = {
     PLAN: "What was planned: cases, arms, blocks and comparisons.",
     IMAGES: "The images that containers ran from, as a chain of digests.",
@@ -36,46 +33,34 @@ _FORMATS = {".json": "application/json", ".parquet": "application/vnd.apache.par
 
 
 def write_crate(archive: Path) -> Path:
-    """Write an archived dataset's `ro-crate-metadata.json`, and return its path.
-
-    Raises UserError: a file of the dataset is broken.
-    """
+    """Write an archive's `ro-crate-metadata.json`, return its path; UserError: a file is broken."""
     plan, origin = read_plan(archive / PLAN), provenance(archive)
     crate = ROCrate(version="1.1")
-    crate.metadata.extra_terms.update(_TERMS)
+    # Of the profile's own vocabulary, beside RO-Crate's.
+    crate.metadata.extra_terms["sha256"] = "https://w3id.org/ro/terms/workflow-run#sha256"
     crate.name = f"{plan.title} ({archive.name})"
     size = f"{counted(len(plan.cases), 'case')} in {counted(origin.blocks, 'block')}"
     arms = "; ".join(plan.arm_titles[arm] for arm in plan.arms)
     crate.description = f"{size}, measured in: {arms}"
     crate.datePublished = origin.ended
     crate.license = crate.add(CreativeWork(crate, LICENSE, {"name": "MIT License"}))
-    crate.root_dataset["conformsTo"] = crate.add(
-        CreativeWork(crate, PROFILE, {"name": "Process Run Crate", "version": "0.5"})
-    )
+    profile = CreativeWork(crate, PROFILE, {"name": "Process Run Crate", "version": "0.5"})
+    crate.root_dataset["conformsTo"] = crate.add(profile)
     sums = read_sums(archive)
-    files = {
-        name: crate.add_file(
-            archive / name, dest_path=name, properties=_properties(archive / name, name, sums)
-        )
-        for name in sorted([*sums, CHECKSUMS])
-    }
+    told = {name: _properties(archive / name, name, sums) for name in sorted([*sums, CHECKSUMS])}
+    files = {name: crate.add_file(archive / name, name, properties=of) for name, of in told.items()}
     authors = {"@type": "Organization", "name": "The Parity authors"}
     by = crate.add(ContextEntity(crate, "#authors", authors))
     crate.root_dataset["author"] = crate.root_dataset["publisher"] = by
-    crate.root_dataset["mentions"] = crate.add(
-        ContextEntity(
-            crate, "#measurement",
-            {
-                "@type": "CreateAction", "name": f"Measurement of {plan.campaign}",
-                "description": f"{plan.title}, in {counted(origin.sessions, 'session')}",
-                "startTime": origin.began, "endTime": origin.ended,
-                "actionStatus": "http://schema.org/CompletedActionStatus", "agent": by,
-                "instrument": _programs(crate, origin),
-                "object": [files[name] for name in (PLAN, IMAGES)],
-                "result": [file for name, file in files.items() if name not in (PLAN, IMAGES)],
-            },
-        )
-    )  # fmt: skip
+    action = {
+        "@type": "CreateAction", "name": f"Measurement of {plan.campaign}",
+        "description": f"{plan.title}, in {counted(origin.sessions, 'session')}",
+        "startTime": origin.began, "endTime": origin.ended, "agent": by,
+        "actionStatus": "http://schema.org/CompletedActionStatus",
+        "instrument": _programs(crate, origin), "object": [files[name] for name in (PLAN, IMAGES)],
+        "result": [file for name, file in files.items() if name not in (PLAN, IMAGES)],
+    }  # fmt: skip
+    crate.root_dataset["mentions"] = crate.add(ContextEntity(crate, "#measurement", action))
     crate.metadata.write(archive)
     return archive / CRATE
 
@@ -84,12 +69,10 @@ def _properties(path: Path, name: str, sums: dict[str, str]) -> dict[str, Any]:
     table = schema.TABLES.get(path.stem) if path.suffix == ".parquet" else None
     about = table.doc if table else _ABOUT.get(name, "What Spack made of the study's programs.")
     return {
-        "name": name,
-        "description": about,
+        "name": name, "description": about, "contentSize": str(path.stat().st_size),
         "encodingFormat": _FORMATS.get(path.suffix, "text/plain"),
-        "contentSize": str(path.stat().st_size),
         **({"sha256": sums[name]} if name in sums else {}),
-    }
+    }  # fmt: skip
 
 
 def _programs(crate: ROCrate, origin: Provenance) -> Any:
@@ -99,10 +82,9 @@ def _programs(crate: ROCrate, origin: Provenance) -> Any:
     for each in origin.programs:
         digest = urlsafe_b64encode(bytes.fromhex(each.package_sha256)).decode().rstrip("=")
         about = {
-            "name": "Parity",
+            "name": "Parity", "softwareRequirements": needed,
             "softwareVersion": each.commit + (" with changes" if each.changed else ""),
-            "softwareRequirements": needed,
-        }
+        }  # fmt: skip
         found.append(crate.add(SoftwareApplication(crate, f"ni:///sha-256;{digest}", about)))
     # RO-Crate has a single value without a list around it.
     return found[0] if len(found) == 1 else found

@@ -15,24 +15,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-from msgspec.json import decode as json_decode
-from msgspec.structs import replace
+import msgspec
 
 from parity.core import documents
 from parity.core.errors import UserError, shown
 from parity.core.files import as_text, files_below
 from parity.core.private import Private, numbered
-from parity.measure.documents import (
-    BATCH,
-    BLOCK,
-    BLOCK_FOLDERS,
-    RECORD,
-    BlockRecord,
-    NodeState,
-    ProgramIdentity,
-    refuse_another_system,
-)
+from parity.measure import documents as measured
+from parity.measure.documents import BATCH, BLOCK, BLOCK_FOLDERS, RECORD, BlockRecord
 from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
 from parity.records.noise_audit import NOISE_AUDIT
@@ -45,10 +35,7 @@ Row = dict[str, Any]
 
 
 def measured_blocks(batches: Iterable[Path]) -> list[Path]:
-    """The folders of the blocks that batches measured, of which these are the records.
-
-    Raises UserError: such a record is broken, or one of its blocks is gone.
-    """
+    """The folders of the blocks of these batches' records; UserError: one is broken, or gone."""
     folders = []
     for path in batches:
         for name in BATCH.read(path).measured:
@@ -67,24 +54,16 @@ def gather_records(folders: Sequence[Path], system: str, records: Path) -> None:
 
 
 def gather_blocks(folders: Iterable[Path], system: str) -> Iterator[Row]:
-    """Rows of the BLOCKS table, in its order: one for each block folder.
-
-    `system`: name of the system that they must come from. Raises UserError: a block is broken, or
-    was measured on another system; its name would not tell.
-    """
+    """Rows of BLOCKS in order, for each folder; UserError: one is broken, or of another system."""
     for folder in sorted(folders, key=lambda folder: folder.name):
-        path = folder / BLOCK.file
-        text = documents.read_text(path)
+        text = documents.read_text(path := folder / BLOCK.file)
         block = BLOCK.parse(text, str(path))
-        refuse_another_system(folder, block.sessions, system)
+        measured.refuse_another_system(folder, block.sessions, system)
         yield _key(block) | {"record": text}
 
 
 def gather_raw(folders: Iterable[Path]) -> Iterator[Row]:
-    """Rows of the RAW table, in its order: one for each attempt, interrupted ones included.
-
-    Raises UserError: a block is broken.
-    """
+    """Rows of RAW in order, for each attempt, also interrupted; UserError: a block is broken."""
     for folder in sorted(folders, key=lambda folder: folder.name):
         key = _key(BLOCK.read_in(folder))
         attempts = sorted(
@@ -116,27 +95,20 @@ CHECKSUMS = "SHA256SUMS"
 PROVENANCE = "provenance.json"
 # What an archived dataset consists of, beside its checksums.
 FILES = sorted([PLAN, IMAGES, PROVENANCE] + [f"records/{name}.parquet" for name in schema.TABLES])
-# What it may hold beside them: the noise audit of the system that it was measured on, and
-# the record of what Spack built for it.
+# What it may hold beside them: the noise audit of its system, and what Spack built for it.
 OPTIONAL = (NOISE_AUDIT, NATIVE, *LOCKED)
 
 
 class Provenance(documents.Document, frozen=True, kw_only=True):
-    """What a dataset came from: provenance.json of an archived one.
-
-    Attributes:
-        began, ended: of its first and its last session, UTC, ISO 8601.
-        programs: the states of this program that its sessions ran, usually one.
-        runtimes: by arm, what the runtime said of itself in all sessions.
-    """
+    """What a dataset came from: provenance.json of an archived one."""
 
     version: int = 2
-    began: str
+    began: str  # the first session, UTC, ISO 8601, as the end of the last one
     ended: str
     blocks: int
     sessions: int
-    programs: tuple[ProgramIdentity, ...]
-    runtimes: dict[str, tuple[str, ...]]
+    programs: tuple[measured.ProgramIdentity, ...]  # the states of it that were run, usually one
+    runtimes: dict[str, tuple[str, ...]]  # by arm, what the runtime said of itself
 
 
 # The first were without a version, and otherwise the same.
@@ -144,18 +116,13 @@ _PROVENANCE = documents.Format(Provenance, (documents.unchanged,), documents.sai
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files of an archived dataset, as sha256sum lists them.
-
-    Raises UserError: there is no such list, a line is none, or a file is listed twice.
-    """
-    sums: dict[str, str] = {}
-    for number, line in enumerate(documents.read_text(folder / CHECKSUMS).splitlines(), start=1):
+    """SHA-256 of an archive's files, from sha256sum's list; UserError: none, or a file is twice."""
+    sums, path = dict[str, str](), folder / CHECKSUMS
+    for number, line in enumerate(documents.read_text(path).splitlines(), start=1):
         listed = re.fullmatch(r"([0-9a-f]+)  (\S.*)", line)
         if not listed or listed[2] in sums:
             problem = f"{shown(line)} is no checksum, or the second one of its file"
-            raise UserError(
-                problem, where=f"{folder / CHECKSUMS}, line {number}", action=documents.RESTORE
-            )
+            raise UserError(problem, where=f"{path}, line {number}", action=documents.RESTORE)
         sums[listed[2]] = listed[1]
     return sums
 
@@ -169,14 +136,12 @@ def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
 def parse_dataset(dataset: Path, destination: Path) -> None:
     """Write every parsed table of a dataset into a folder; raises UserError: a file is broken."""
     # What a block ran it says itself; the plan's are most of it, and every process has a copy.
-    plan = replace(read_plan(dataset / PLAN), blocks=())
+    plan = msgspec.structs.replace(read_plan(dataset / PLAN), blocks=())
     with ExitStack() as files:
-        writers = {
-            name: files.enter_context(
-                schema.Writer(schema.TABLES[name], destination / f"{name}.parquet")
-            )
-            for name in OF_BLOCKS
-        }
+        writers = {}
+        for name in OF_BLOCKS:
+            writer = schema.Writer(schema.TABLES[name], destination / f"{name}.parquet")
+            writers[name] = files.enter_context(writer)
         for tables in parsed_blocks(plan, dataset / "records"):
             for name, table in tables.items():
                 writers[name].add(table)
@@ -185,11 +150,7 @@ def parse_dataset(dataset: Path, destination: Path) -> None:
 
 
 def collect(plan: Path, folders: Sequence[Path], images: Path, system: str, dataset: Path) -> None:
-    """Make a dataset in an empty folder from the blocks in `folders`.
-
-    Raises UserError: a block is broken, or was measured on another system. `plan`, `images`: the
-    files of the campaign. `system`: name of the system that the blocks must come from.
-    """
+    """Make a dataset in an empty folder from a campaign's files and blocks (`gather_blocks`)."""
     (dataset / "records").mkdir(parents=True)
     shutil.copyfile(plan, dataset / PLAN)
     write_images(dataset / IMAGES, without_location(read_images(images)))
@@ -201,27 +162,18 @@ def differing_tables(dataset: Path) -> list[str]:
     """Parse a dataset again; the parsed tables whose bytes differ from those it holds."""
     with tempfile.TemporaryDirectory() as folder:
         parse_dataset(dataset, Path(folder))
-        return [
-            name
-            for name in PARSED
-            if _sha256(Path(folder) / f"{name}.parquet")
-            != _sha256(dataset / f"records/{name}.parquet")
-        ]
+        anew, kept = Path(folder), dataset / "records"
+        files = {name: f"{name}.parquet" for name in PARSED}
+        return [name for name, of in files.items() if _sha256(anew / of) != _sha256(kept / of)]
 
 
 def archive_dataset(live: Path, root: Path, system: str) -> Path:
-    """Keep a live dataset in the archive, whole or not at all, with its checksums.
+    """Keep a live dataset below `root`, whole or not at all, with its checksums; return its folder.
 
-    Raises UserError: there is an archive of this campaign and day; it is never overwritten. Or the
-    outputs cannot be read without the names of this machine. Returns the archived dataset.
-
-    Args:
-        live: the dataset.
-        root: the folder of all archived datasets.
-        system: name of the system; the archive is called
-            `<system>-<study>-<day of its last block>`, or by its campaign if another campaign of
-            the study has that name. A name that archives of other hardware have gets a number, as
-            what is called the same is judged together.
+    It is called `<system>-<study>-<day of its last block>`, or by its campaign if another one of
+    the study has that name. A system's name that archives of other hardware have gets a number, as
+    what is called the same is judged together. Raises UserError: there is an archive of this
+    campaign and day, which is never overwritten; or as `write_impersonal`.
     """
     origin = provenance(live)
     plan, day = read_plan(live / PLAN), origin.ended[:10]
@@ -257,8 +209,7 @@ def _hardware(dataset: Path) -> set[tuple[str, str, str]]:
     return found
 
 
-# What of a row is a text that programs, nodes or the runner wrote.
-TEXTS = ("record", "stdout", "stderr", "files", "samples")
+TEXTS = ("record", "stdout", "stderr", "files", "samples")  # of programs, nodes and the runner
 
 
 def write_impersonal(dataset: Path, destination: Path) -> None:
@@ -302,7 +253,7 @@ def _impersonal(row: Row, names: Private) -> Row:
     return row | {key: left_out(row[key]) for key in TEXTS if key in row}
 
 
-def _nodes(dataset: Path) -> Iterator[NodeState]:
+def _nodes(dataset: Path) -> Iterator[measured.NodeState]:
     """What each node of a dataset said before each session of a block."""
     for block in block_records(dataset):
         for session in block.sessions:
@@ -331,9 +282,7 @@ def archived(root: Path) -> dict[str, tuple[str, str]]:
 def refuse_copies(archives: Sequence[Path]) -> None:
     """Refuse archives with the same outputs: judged together, they would count twice."""
     known = dict[str, Path]()
-    for archive in archives:
-        if not (archive / CHECKSUMS).exists():
-            continue
+    for archive in (each for each in archives if (each / CHECKSUMS).exists()):
         digest = read_sums(archive).get("records/raw.parquet", str(archive))
         if first := known.get(digest):
             problem = f"{first.name} holds the same outputs"
@@ -354,39 +303,35 @@ def block_records(dataset: Path) -> Iterator[BlockRecord]:
         yield BLOCK.parse(row["record"], f"{path}: {row['block']}")
 
 
-class _Start(Struct):
+class _Start(msgspec.Struct):
     scale_label: str
 
 
-class _Session(Struct):
+class _Session(msgspec.Struct):
     start: _Start
 
 
-class _Sessions(Struct):
+class _Sessions(msgspec.Struct):
     sessions: tuple[_Session, ...]
 
 
 def scale_labels(dataset: Path) -> set[str]:
-    """What the systems of a dataset call their kind: of its blocks nothing else is read.
+    """What the systems of a dataset call their kind; nothing else of its blocks is read.
 
     Raises ValueError: a block does not say it; UserError: the table cannot be read.
     """
     rows = schema.read_rows(schema.BLOCKS, dataset / "records/blocks.parquet")
-    blocks = (json_decode(row["record"], type=_Sessions) for row in rows)
+    blocks = (msgspec.json.decode(row["record"], type=_Sessions) for row in rows)
     return {session.start.scale_label for block in blocks for session in block.sessions}
 
 
 def provenance(dataset: Path) -> Provenance:
-    """What a dataset came from; an archived one brings it along in a file.
-
-    A campaign whose sessions ran different states of the program lists all of them. Raises
-    UserError: the file, or a block of the dataset, is broken.
-    """
+    """What a dataset came from; an archived one has it in a file; UserError: a file is broken."""
     if (dataset / PROVENANCE).exists():
         return _PROVENANCE.read(dataset / PROVENANCE)
     # Of blocks with thousands of nodes no more than this is kept.
     began, ended, blocks = list[str](), list[str](), 0
-    programs: dict[str, ProgramIdentity] = {}
+    programs: dict[str, measured.ProgramIdentity] = {}
     versions: dict[str, set[str]] = {}
     for block in block_records(dataset):
         blocks += 1
@@ -406,21 +351,19 @@ def provenance(dataset: Path) -> Provenance:
 def broken_files(archive: Path) -> list[str]:
     """The files of an archived dataset that are missing, unlisted or differ from their checksum.
 
-    So is a link that leads out of it: what it leads to is not archived. Raises UserError: there is
-    no list of checksums.
+    So is a link that leads out of it. Raises UserError: there is no list of checksums.
     """
     sums = read_sums(archive)
     expected = sorted({*files_of(archive), *(sums.keys() & set(OPTIONAL))})
     # Beside them lies what was analysed and drawn from them.
     there = {str(path.relative_to(archive)) for path in files_below(archive / "records")}
     unexpected = sorted((sums.keys() | there) - set(expected))
+    inside = archive.resolve()
     return unexpected + [
-        name
-        for name in expected
-        if not (archive / name).is_file()
-        or not (archive / name).resolve().is_relative_to(archive.resolve())
-        or _sha256(archive / name) != sums.get(name)
-    ]
+        name for name in expected
+        if not ((path := archive / name).is_file() and path.resolve().is_relative_to(inside))
+        or _sha256(path) != sums.get(name)
+    ]  # fmt: skip
 
 
 def _sha256(path: Path) -> str:

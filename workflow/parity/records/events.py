@@ -1,7 +1,7 @@
 """What runs wrote down one by one, such as detours: a Parquet dataset with a file for each run.
 
-It follows from the raw table, so it is made when it is wanted and no part of a dataset. Only one
-run is in memory while it is written, and one part of one column while it is read.
+It follows from the raw table, so it is made when it is wanted and no part of a dataset, the same
+bytes each time. Only one run is in memory while it is written, and one part while it is read.
 """
 
 import json
@@ -21,40 +21,27 @@ from parity.records import schema
 # Which run a file is of stands in the names of its folders (case=…/arm=…/block=…), after Hive.
 RUN = ("case", "arm", "block")
 # Numbers of such runs: how long they looked, and the CPU limit that they were under.
-LOOKED, QUOTA, PERIOD = (
-    quantity.metric for quantity in (known.LOOKED, known.CPU_QUOTA, known.CPU_PERIOD)
-)
+LOOKED, QUOTA, PERIOD = (q.metric for q in (known.LOOKED, known.CPU_QUOTA, known.CPU_PERIOD))
 _FILE = "events.parquet"
-# One number of each event, ns.
-Column = np.ndarray[tuple[int], np.dtype[np.int64]]
-# Rows of a part: 16 MB.
-_PART = 1 << 20
+Column = np.ndarray[tuple[int], np.dtype[np.int64]]  # one number of each event, ns
+_PART = 1 << 20  # rows: 16 MB
 
 
 def write_events(records: Path, destination: Path) -> int:
-    """Write the events of all valid runs; the same records give the same bytes.
-
-    `records`: the folder of a dataset's tables, parsed. `destination`: a folder that is not there
-    yet, or empty. Returns how many there are.
-    """
+    """Write the events of valid runs into a new or empty folder, and return how many there are."""
     destination.mkdir(parents=True, exist_ok=True)
-    writing = [name for name, each in benchmarks().items() if each.has_events]
-    is_wanted = (ds.field("stage") == "valid") & ds.field("final")
-    valid = pq.read_table(
-        records / "runs.parquet",
-        columns=[*RUN, "run", "attempt", "benchmark", "parameters"],
-        filters=is_wanted & ds.field("benchmark").isin(writing),
-    ).to_pylist()
+    names = [name for name, each in benchmarks().items() if each.has_events]
+    wanted = (ds.field("stage") == "valid") & ds.field("final") & ds.field("benchmark").isin(names)
+    columns = [*RUN, "run", "attempt", "benchmark", "parameters"]
+    valid = pq.read_table(records / "runs.parquet", columns=columns, filters=wanted).to_pylist()
     if not valid:
         return 0
     runs = {(row["block"], row["run"], row["attempt"]): row for row in valid}
-    written = 0
-    columns = ["block", "run", "attempt", "files"]
+    written, columns = 0, ["block", "run", "attempt", "files"]
     # One by one: what a run left may be as large as a part of the table.
     for batch in pq.ParquetFile(records / "raw.parquet").iter_batches(1, columns=columns):
         (raw,) = batch.to_pylist()
-        run = runs.get((raw["block"], raw["run"], raw["attempt"]))
-        if run is None:
+        if (run := runs.get((raw["block"], raw["run"], raw["attempt"]))) is None:
             continue
         files, parameters = json.loads(raw["files"]), json.loads(run["parameters"])
         left = Outputs(files=files, parameters=parameters)
@@ -78,10 +65,7 @@ def runs(events: Path) -> list[dict[str, str]]:
 
 
 def of_run(events: Path, case: str, arm: str, block: str) -> tuple[Column, Column]:
-    """Starts and lengths in ns of the events of a run.
-
-    Raises FileNotFoundError: the run is not valid, or its benchmark has no events.
-    """
+    """Starts and lengths in ns of a run's events; FileNotFoundError: it is invalid, or has none."""
     path = events / f"case={case}/arm={arm}/block={block}" / _FILE
     # A path that looks like a part of a dataset would give its columns, too.
     found = pq.ParquetFile(path).read()
@@ -91,19 +75,12 @@ def of_run(events: Path, case: str, arm: str, block: str) -> tuple[Column, Colum
 def write_noise_traces(events: Path, destination: Path) -> int:
     r"""Write the noise trace of LogGOPSim of each run: start and length in ns, a tab in between.
 
-    Its reader (Noise.hpp, Hoefler et al., LSAP 2010) takes a line end at the end of the file
-    for one more event, so there is none.
-
-    Args:
-        events: the folder that `write_events` wrote.
-        destination: a folder that is not there yet; files are called `<case>.<arm>.<block>.txt`.
-
-    Returns:
-        How many files there are.
+    Its reader (Noise.hpp, Hoefler et al., LSAP 2010) takes a line end at the end of the file for
+    one more event, so there is none. `events`: the folder that `write_events` wrote. `destination`:
+    a folder that is not there yet, of files `<case>.<arm>.<block>.txt`. Returns how many there are.
     """
-    found = runs(events)
     destination.mkdir(parents=True)
-    for run in found:
+    for run in (found := runs(events)):
         pairs = zip(*(numbers.tolist() for numbers in of_run(events, **run)), strict=True)
         text = "\n".join(f"{start}\t{length}" for start, length in pairs)
         name = ".".join(run[part] for part in RUN)
@@ -112,14 +89,10 @@ def write_noise_traces(events: Path, destination: Path) -> int:
 
 
 def lengths(events: Path, case: str, arm: str) -> Column:
-    """How long each event of a case in an arm lasted, in ns; those of a run in order of time.
-
-    `events`: the folder that `write_events` wrote.
-    """
+    """How long each event of a case in an arm lasted, in ns; those of a run in order of time."""
     files = sorted((events / f"case={case}" / f"arm={arm}").glob(f"block=*/{_FILE}"))
     found = ds.dataset([str(path) for path in files], schema=schema.EVENTS.arrow)
-    taken = np.empty(found.count_rows(), np.int64)
-    place = 0
+    taken, place = np.empty(found.count_rows(), np.int64), 0
     for batch in found.to_batches(columns=["length"]):
         taken[place : place + batch.num_rows] = batch.column(0).to_numpy()
         place += batch.num_rows

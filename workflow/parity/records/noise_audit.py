@@ -1,8 +1,4 @@
-"""harness.json: what the harness itself costs on a system, as the noise audit found it.
-
-It lies beside the plan of a dataset, and goes with it into the archive. The audits before
-there were versions count as 1.
-"""
+"""harness.json, beside a dataset's plan: what the harness costs, as the noise audit found it."""
 
 from pathlib import Path
 from typing import Any
@@ -14,19 +10,15 @@ NOISE_AUDIT_VERSION = 2
 
 
 class PairTimes(Document, frozen=True):
-    """What the two sides of a pair took, in seconds, one number for each start.
-
-    Attributes:
-        bare, inside: by the program's own clock, under the bare script and in the block.
-        bare_outer, inside_outer: from just before the start to the end, as a shell and
-            as the runner see it. The runner's time holds the words around the program.
-    """
+    """What the two sides of a pair took, in seconds, one number for each start."""
 
     pair: int
     block: str
     bare_first: bool
+    # By the program's own clock, under the bare script and in the block.
     bare: tuple[float, ...]
     inside: tuple[float, ...]
+    # From just before the start to the end: by a shell, and by the runner with the words around it.
     bare_outer: tuple[float, ...]
     inside_outer: tuple[float, ...]
 
@@ -50,23 +42,17 @@ class TimeRatio(Document, frozen=True):
 
 
 class NoiseAudit(Document, frozen=True):
-    """The noise audit of one system.
-
-    Attributes:
-        program, parameters: what both sides ran.
-        outer: by the clocks around it: it also holds what the words around the program
-            take before it starts, which the program's own clock does not see.
-    """
+    """The noise audit of one system."""
 
     version: int
-    program: str
+    program: str  # that both sides ran, with the parameters
     parameters: dict[str, Any]
     campaign: str  # names the audit's own blocks
     seed: int
     planned: int  # how many pairs there were to be
     lost: tuple[LostPair, ...]
     own: TimeRatio  # by the program's own clock
-    outer: TimeRatio
+    outer: TimeRatio  # by the clocks around it, with what the words around it take before it starts
     values: tuple[PairTimes, ...]
     system: str
     scale_label: str
@@ -79,7 +65,7 @@ def read_noise_audit(folder: Path) -> NoiseAudit | None:
 
 
 def _with_ratios(content: Content) -> Content:
-    """1 to 2: each clock's ratio is a part of its own; pairs are counted by their values."""
+    """1, or none, to 2: each clock's ratio is a part of its own; pairs are counted by values."""
     ratio, clocks = TimeRatio.__struct_fields__, {"own": "", "outer": "outer_"}
     moved = {f"{prefix}{name}" for prefix in clocks.values() for name in ratio} | {"pairs"}
     kept = {key: value for key, value in content.items() if key not in moved}

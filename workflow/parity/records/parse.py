@@ -1,9 +1,8 @@
 """Parses what blocks left into all other tables; pure, so the same raw rows give the same tables.
 
-The fate of a run is told by its stage: `planned` (never started, or interrupted), `ran`
-(started, but it ended badly or a gate did not hold), `parsed` (it ended well and passed
-its gates, so its output was parsed, but that was incomplete or failed the benchmark's own
-check), `valid`. The reason says why it came no further.
+The fate of a run is told by its stage: `planned` (never started, or interrupted), `ran` (started,
+but it ended badly or a gate did not hold), `parsed` (its gates held, but its output is incomplete
+or failed the benchmark's own check), `valid`. The reason says why it came no further.
 """
 
 import hashlib
@@ -20,7 +19,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from parity.benchmarks.description import CPU_BESIDE, CPU_SECONDS, FIXED, WORK, Metric
@@ -41,10 +39,8 @@ Left = tuple[Row, list[Row]]
 # A row of the RAW table, and its record; None if the attempt was interrupted.
 Attempt = tuple[Mapping[str, Any], RunRecord | None]
 OTHER_SESSION = "other-session"
-# The tables that follow from blocks alone.
-OF_BLOCKS = ("runs", "metrics", "samples", "nodes", "binaries")
-# With fewer attempts the processes take longer to start than they save.
-WORTH_PROCESSES = 20_000
+OF_BLOCKS = ("runs", "metrics", "samples", "nodes", "binaries")  # they follow from blocks alone
+WORTH_PROCESSES = 20_000  # with fewer attempts they take longer to start than they save
 _MEASURED = ("wall_seconds", "user_seconds", "system_seconds", "steal_fraction", "load_before")
 _DIGESTS = ("environment_sha256", "image_digest")
 # Columns of a run that are fields of its record.
@@ -58,11 +54,8 @@ def parse_block(
 ) -> dict[str, list[Row]]:
     """What follows from one block, by the table's name (`OF_BLOCKS`), as `to_table` takes it.
 
-    Raises UserError: a record is broken, or an attempt is of no run of its block; with the attempt.
-
-    Args:
-        entry: the block's row of the BLOCKS table.
-        raw: its rows of the RAW table.
+    `entry`: its row of the BLOCKS table. `raw`: its rows of the RAW table. Raises UserError: a
+    record is broken, or an attempt is of no run of its block; with the attempt.
     """
     block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
     attempts: dict[str, list[Attempt]] = {run.name: [] for run in block.runs}
@@ -96,7 +89,10 @@ def parse_block(
             tables["runs"].append(row)
     tables["metrics"] += length_rows(plan, tables["runs"], tables["metrics"])
     tables["nodes"] += node_rows(block)
-    tables["binaries"] += binary_rows(block)
+    for session in block.sessions:
+        # Binaries that are others on another node keep an arm out: the first node's speak for all.
+        shared = {"campaign": block.campaign, "block": block.name, "session": session.number}
+        tables["binaries"] += [shared | msgspec.to_builtins(b) for b in session.start.binaries]
     return tables
 
 
@@ -121,22 +117,17 @@ def _add_started(
     """Fill in the row of an attempt that was started, and add its numbers and samples."""
     run, case, row, left, record = made
     definition, command = case.definition, record.last_command
-    audited = [
-        binary
-        for binary in block.session(record.session).start.binaries
-        if binary.arm == run.arm and binary.benchmark == case.benchmark
-    ]
+    there, own = block.session(record.session).start.binaries, (run.arm, case.benchmark)
+    audited = [binary for binary in there if (binary.arm, binary.benchmark) == own]
     whole = definition.measures_all_binaries
     binary = all_binaries(audited) if whole else measured_binary(audited, command)
     row |= {column: getattr(record, column) for column in _COPIED}
     row |= {
-        "stage": "ran",
-        "command": json.dumps(command),
-        "evidence": canonical(record.evidence),
+        "stage": "ran", "command": json.dumps(command), "evidence": canonical(record.evidence),
         "binary_sha256": binary.sha256 if binary else "",
         "closure_sha256": binary.closure_sha256 if binary else "",
         "stdout_sha256": hashlib.sha256(left["stdout"]).hexdigest(),
-    }
+    }  # fmt: skip
     if not row["reason"] and record.session < newest.get(run.case, 0):
         row |= {"reason": OTHER_SESSION, "detail": "the others of its case ran later"}
     outputs = outputs_of(case, block, run.arm, left, record)
@@ -145,18 +136,14 @@ def _add_started(
         parsed = definition.parse(outputs)
         stage = "valid" if parsed.valid else "parsed"
         row |= {"stage": stage, "reason": parsed.reason, "detail": parsed.detail}
-        shared = key | {
-            "benchmark": case.benchmark,
-            "valid": stage == "valid" and row["final"],
-        }
+        shared = key | {"benchmark": case.benchmark, "valid": stage == "valid" and row["final"]}
         work = plan.extra_work(plan.case(run.case), run.arm)
         metrics = cpu_metrics(record.evidence)
         # By its own clock a program that shares its CPU tells nothing.
         if not plan.in_pairs(case.name):
             counted = metrics_counted(record.evidence, record.parameters)
             metrics = (*parsed.metrics, *counted, *metrics)
-        for metric in (each.credited(work) for each in metrics):
-            tables["metrics"].append(shared | _number(metric, case))
+        tables["metrics"] += [shared | _number(each.credited(work), case) for each in metrics]
     tables["samples"] += [key | dict(sample) for sample in outputs.samples]
 
 
@@ -186,10 +173,8 @@ def length_rows(plan: Plan, runs: Sequence[Row], metrics: Sequence[Row]) -> list
             work = (long - short) / (1 - shorter.share)
             whole = short if is_pair else walls[1]
             of_run = {column: counted[case.name, arm][column] for column in (*_KEY, "benchmark")}
-            found += [
-                of_run | _number(metric, case) | {"valid": True}
-                for metric in (WORK.measured(work), FIXED.measured(whole - shorter.share * work))
-            ]
+            both = WORK.measured(work), FIXED.measured(whole - shorter.share * work)
+            found += [of_run | _number(each, case) | {"valid": True} for each in both]
     return found
 
 
@@ -219,23 +204,18 @@ def outputs_of(
         stdout=left["stdout"].decode("utf-8", "replace"),
         # What ours said there is for no pattern of a program.
         stderr=without_evidence(left["stderr"]).decode("utf-8", "replace"),
-        files=json.loads(left["files"]),
-        wall_seconds=record.starts_wall_seconds,
+        files=json.loads(left["files"]), wall_seconds=record.starts_wall_seconds,
         cpu_seconds=(record.user_seconds or 0.0) + (record.system_seconds or 0.0),
-        command=record.last_command,
+        command=record.last_command, parameters=case.parameters,
         samples=tuple(map(msgspec.json.decode, left["samples"].splitlines())),
-        parameters=case.parameters,
         limit=known.limit.seen_inside if (known := every_arm().get(arm)) else {},
         **node_sizes(block.session(record.session).start.facts),
-    )
+    )  # fmt: skip
 
 
 def measured_binary(audited: Sequence[Binary], command: Sequence[str]) -> Binary | None:
-    """The executable that a run measured: the first that is a word of its command line.
-
-    A benchmark may have several, one for each level of a factor; and one that a script
-    starts need not be a word, so the first stands for it. None if none was audited.
-    """
+    """The executable that a run measured: the first in its command line; None if none is there."""
+    # What a script starts need not be a word of it: then the first of all stands for it.
     named = [binary for binary in audited if binary.path in command]
     return next(iter([*named, *audited]), None)
 
@@ -262,13 +242,10 @@ def node_sizes(facts: Mapping[str, str]) -> dict[str, int]:
 
 
 def node_rows(block: BlockRecord) -> Iterable[Row]:
-    """Rows of the NODES table: the facts before and after each session of a block.
-
-    What the batch system says of the allocation stands with the first node, on which the
-    block's job runs; the other nodes are asked before the block only.
-    """
+    """Rows of the NODES table: the facts before and after each session of a block."""
     for session in block.sessions:
         start, suffix = session.start, f"-{session.number}" if session.number > 1 else ""
+        # The job runs on the first node; the others are asked before the block only.
         states = [(start.node_name, "before", start.facts | start.allocation)]
         states += [(other.node_name, "before", other.facts) for other in start.other_nodes]
         states += [(start.node_name, "after", session.end.facts)] if session.end else []
@@ -276,17 +253,6 @@ def node_rows(block: BlockRecord) -> Iterable[Row]:
             shared = {"campaign": block.campaign, "block": block.name, "node": node}
             shared["phase"] = phase + suffix
             yield from (shared | {"fact": fact, "value": value} for fact, value in facts.items())
-
-
-def binary_rows(block: BlockRecord) -> Iterable[Row]:
-    """Rows of the BINARIES table: what each session of a block audited on its first node.
-
-    An arm whose binaries are others on another node cannot be used in that block, so the
-    first node's speak for all.
-    """
-    for session in block.sessions:
-        shared = {"campaign": block.campaign, "block": block.name, "session": session.number}
-        yield from (shared | to_builtins(binary) for binary in session.start.binaries)
 
 
 def image_rows(campaign: str, images: Mapping[str, ImageRecord]) -> list[Row]:
@@ -299,10 +265,7 @@ def image_rows(campaign: str, images: Mapping[str, ImageRecord]) -> list[Row]:
 
 
 def left_by_blocks(records: Path) -> Iterator[Left]:
-    """What each block left, in the order of their names; both tables have that order.
-
-    Raises UserError: the RAW table has an attempt of a block that the BLOCKS table lacks.
-    """
+    """What each block left, in their names' order, as tables are; UserError: one has no record."""
     raw = groupby(schema.read_rows(schema.RAW, records / "raw.parquet"), key=itemgetter("block"))
     name, attempts = next(raw, ("", iter(())))
     for entry in schema.read_rows(schema.BLOCKS, records / "blocks.parquet"):

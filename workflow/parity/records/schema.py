@@ -1,9 +1,8 @@
 """The one registry of tables: Arrow types, units and a sentence for each column.
 
-The tables are data: each package that has some lists them in a `tables.yaml`, and
-docs/data-dictionary.md is generated from those. A row with an unknown or a missing
-key is refused, because `pyarrow.Table.from_pylist` would silently drop the one and
-fill the other with null. The same rows give the same bytes.
+The tables are data: each package that has some lists them in a `tables.yaml`, which
+docs/data-dictionary.md is generated from. A row with an unknown or a missing key is refused, as
+Arrow would drop the one and fill the other with null. The same rows give the same bytes.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -11,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -22,8 +20,7 @@ from parity.core.documents import RESTORE, Document
 from parity.core.errors import UserError
 
 SCHEMA_VERSION = "1"
-# Of every file.
-FORM: dict[str, Any] = {"compression": "zstd", "store_schema": True}
+FORM: dict[str, Any] = {"compression": "zstd", "store_schema": True}  # of every file
 
 
 @dataclass(frozen=True)
@@ -38,10 +35,8 @@ class TableSchema:
     @cached_property
     def arrow(self) -> pa.Schema:
         """The Arrow schema, with the table's own sentence and the schema's version."""
-        return pa.schema(
-            self.columns,
-            metadata={"table": self.name, "doc": self.doc, "schema_version": SCHEMA_VERSION},
-        )
+        about = {"table": self.name, "doc": self.doc, "schema_version": SCHEMA_VERSION}
+        return pa.schema(self.columns, metadata=about)
 
 
 class _Column(Document, frozen=True):
@@ -54,14 +49,12 @@ class _Column(Document, frozen=True):
 
     def field(self, name: str) -> pa.Field:
         metadata = {"doc": self.doc} | ({"unit": self.unit} if self.unit else {})
-        return pa.field(name, self._arrow_type(), nullable=self.nullable, metadata=metadata)
-
-    def _arrow_type(self) -> pa.DataType:
         if isinstance(self.type, str):
-            return pa.type_for_alias(self.type)
-        (members,) = self.type
-        fields = [(name, pa.type_for_alias(kind)) for name, kind in members.items()]
-        return pa.list_(pa.struct(fields))
+            kind = pa.type_for_alias(self.type)
+        else:
+            members = [(key, pa.type_for_alias(each)) for key, each in self.type[0].items()]
+            kind = pa.list_(pa.struct(members))
+        return pa.field(name, kind, nullable=self.nullable, metadata=metadata)
 
 
 class _Table(Document, frozen=True):
@@ -88,20 +81,12 @@ def tables_beside(module: str) -> dict[str, TableSchema]:
 TABLES = tables_beside(__file__)
 # A file of each run, made from the raw table when it is wanted; no part of a dataset.
 EVENTS = TABLES.pop("events")
-RAW = TABLES["raw"]
-BLOCKS = TABLES["blocks"]
-RUNS = TABLES["runs"]
-METRICS = TABLES["metrics"]
-NODES = TABLES["nodes"]
-IMAGES = TABLES["images"]
+RAW, BLOCKS, RUNS = TABLES["raw"], TABLES["blocks"], TABLES["runs"]
+METRICS, NODES, IMAGES = TABLES["metrics"], TABLES["nodes"], TABLES["images"]
 
 
 def to_table(schema: TableSchema, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Rows as a sorted Arrow table.
-
-    Raises ValueError: a row has an unknown key, lacks one, or holds null where the column does not
-    allow it; the message names table, row and key.
-    """
+    """Rows as a sorted Arrow table; ValueError: a row has an unknown, a missing or a null key."""
     rows = list(rows)
     names, required = {*schema.arrow.names}, [c.name for c in schema.columns if not c.nullable]
     if all(row.keys() == names for row in rows):
@@ -122,18 +107,12 @@ def write(schema: TableSchema, rows: Iterable[Mapping[str, Any]], path: Path | s
 
 
 def read(
-    schema: TableSchema,
-    path: Path | str,
-    columns: Collection[str] | None = None,
+    schema: TableSchema, path: Path | str, columns: Collection[str] | None = None,
     repeated: Collection[str] = (),
-) -> pa.Table:
-    """Read a table and refuse one of another schema version.
+) -> pa.Table:  # fmt: skip
+    """Read a table, or these columns of those that it has; raises as `refuse_another`.
 
-    Raises ValueError: the file's schema is not this one; the message says both versions.
-
-    Args:
-        columns: those that are read, of those that the table has; all by default.
-        repeated: columns that become dictionaries, as few of their texts differ.
+    `repeated`: columns that become dictionaries, as few of their texts differ.
     """
     refuse_another(schema, pq.read_schema(path), path)
     names = [each.name for each in schema.columns if columns is None or each.name in columns]
@@ -144,24 +123,18 @@ def refuse_another(schema: TableSchema, found: pa.Schema, path: Path | str) -> N
     """Refuse a file of another schema version, with a ValueError that says both."""
     version = (found.metadata or {}).get(b"schema_version", b"none").decode()
     if version != SCHEMA_VERSION or not found.equals(schema.arrow):
-        raise ValueError(
-            f"{path}: columns of table {schema.name} version {version}; "
-            f"this program reads version {SCHEMA_VERSION}"
-        )
+        there = f"{path}: columns of table {schema.name} version {version}"
+        raise ValueError(f"{there}; this program reads version {SCHEMA_VERSION}")
 
 
 # As much as is written at once. Archived tables have fewer rows, and so a single part. Of what was
 # gathered less, as a part is read whole.
 MOST_ROWS, MOST_BYTES, MOST_GATHERED = 100_000, 64 * 2**20, 8 * 2**20
-# As many are read at once: one may hold what thousands of ranks wrote.
-ROWS_AT_ONCE = 32
+ROWS_AT_ONCE = 32  # that are read: one may hold what thousands of ranks wrote
 
 
 class Writer:
-    """Writes a table as it comes: tables whose rows follow those before them in its order.
-
-    The same tables give the same bytes.
-    """
+    """Writes a table as it comes: tables whose rows follow those before them in its order."""
 
     def __init__(self, table: TableSchema, path: Path) -> None:
         self._schema, self._waiting, self._begun = table.arrow, list[pa.Table](), False
@@ -179,12 +152,7 @@ class Writer:
     def __enter__(self) -> "Writer":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.end_part()
         self._file.close()

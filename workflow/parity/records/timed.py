@@ -18,11 +18,10 @@ from parity.records.parse import left_by_blocks, outputs_of
 
 
 def recorded_sizes(runs: pd.DataFrame) -> dict[str, str]:
-    """The size of each case's work, in words; empty where its parameters say all.
+    """The size of each case's work by the table RUNS, in words; empty where parameters say all.
 
-    The same parameters are another problem on a node with another cache, and on nodes that differ
-    they are several: then all sizes are listed. `runs`: the table RUNS; only final valid runs
-    count.
+    The same parameters are another problem on a node with another cache: then all are listed. Only
+    final valid runs count.
     """
     counted = runs[runs["final"] & (runs["stage"] == "valid")]
     known, found = benchmarks(), dict[str, set[str]]()
@@ -39,25 +38,17 @@ def choosing_size(benchmark: Benchmark) -> set[str]:
 
 
 class CaseTime(NamedTuple):
-    """Where the time of a case's attempts went, in seconds.
-
-    Attributes:
-        timed: in the sections whose time or rate the program tells; of a start-up, all. 0
-            where its output does not tell.
-        running: from the start of the arm to its end.
-    """
+    """Where the time of a case's attempts went, in seconds."""
 
     case: str
     runs: int
+    # In the sections whose time or rate the program tells, else 0; of a start-up, all.
     timed: float
-    running: float
+    running: float  # from the start of the arm to its end
 
 
 def case_times(dataset: Path) -> list[CaseTime]:
-    """The time of each case with any attempts, in the order of the plan.
-
-    Raises UserError: the dataset cannot be read.
-    """
+    """The time of each case with any attempts, in the plan's order; UserError: a file is broken."""
     plan = read_plan(dataset / PLAN)
     seconds: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for entry, raw in left_by_blocks(dataset / "records"):
@@ -72,24 +63,13 @@ def case_times(dataset: Path) -> list[CaseTime]:
             # Two on one CPU take the same time.
             share = 2 if "group_seconds" in record.evidence else 1
             seconds[case.name].append((timed / share, sum(outputs.wall_seconds) / share))
-    return [
-        CaseTime(
-            case.name, len(seconds[case.name]), *map(sum, zip(*seconds[case.name], strict=True))
-        )
-        for case in plan.run_cases
-        if seconds[case.name]
-    ]
+    took = [(case.name, of) for case in plan.run_cases if (of := seconds[case.name])]
+    return [CaseTime(name, len(of), *map(sum, zip(*of, strict=True))) for name, of in took]
 
 
 def session_seconds(dataset: Path) -> float:
-    """How long all sessions of a dataset lasted together: runs and what stands around them.
-
-    Raises UserError: a block cannot be read.
-    """
-    lasted = [
-        datetime.fromisoformat(session.end.ended) - datetime.fromisoformat(session.start.started)
-        for block in block_records(dataset)
-        for session in block.sessions
-        if session.end
-    ]
+    """How long all sessions lasted together, runs and the rest; UserError: a block is broken."""
+    sessions = (session for block in block_records(dataset) for session in block.sessions)
+    moments = ((each.start.started, each.end.ended) for each in sessions if each.end)
+    lasted = [datetime.fromisoformat(end) - datetime.fromisoformat(begin) for begin, end in moments]
     return sum(each.total_seconds() for each in lasted)

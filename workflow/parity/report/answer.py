@@ -17,7 +17,6 @@ from parity.benchmarks.description import FIXED, WORK, Quantity
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report import formatting
 from parity.report.figures.specs import quantity
-from parity.report.formatting import Row
 from parity.report.tables.table import Table
 from parity.report.templating import sentence
 from parity.runtimes import every_arm
@@ -102,12 +101,10 @@ def measured(*datasets: Compared) -> list[Asked]:
 def starts(compared: Compared) -> dict[tuple[str, str], str]:
     """What an arm adds to a start and set-up, in words, by case and arm: `+192 [159, 307] ms …`."""
     plan, _ = compared
-    return {
-        (row.case, row.arm): f"{'+' * (row.estimate > 0)}{told.estimate} {told.unit} to start"
-        for _, row in asked([compared], "difference")
-        if row.metric == FIXED.metric and row.blocks
-        for told in [formatting.of(plan, row)]
-    }
+    return {(row.case, row.arm): f"{'+' * (row.estimate > 0)}{told.estimate} {told.unit} to start"
+            for _, row in asked([compared], "difference")
+            if row.metric == FIXED.metric and row.blocks
+            for told in [formatting.of(plan, row)]}  # fmt: skip
 
 
 def tallied(rows: Iterable[Any]) -> dict[str, int]:
@@ -128,17 +125,12 @@ def below(rows: Iterable[Any]) -> dict[float, int]:
 def group(ratios: Sequence[Asked]) -> dict[str, Any]:
     """Facts on some ratios together, as the template of the answer says them.
 
-    Returns:
-        total: how many; counts: as `tallied`; below: as `below`; margins: the smallest and the
-        largest; blocks: of each; confounded: how many compare different binaries or libraries;
-        whole: titles of programs all of whose ratios are the same; largest: the largest cost that
-        was shown, if any.
+    `margins`: the smallest and the largest; `blocks`: of each; `confounded`: how many compare
+    different binaries or libraries; `whole`: titles of programs all of whose ratios are the same;
+    `largest`: the largest cost that was shown, if any.
     """
     rows = [ratio.row for ratio in ratios]
-    titles = [
-        formatting.benchmark_title(ratio.plan, ratio.plan.case(ratio.row.case).benchmark)
-        for ratio in ratios
-    ]
+    titles = [formatting.benchmark_title(p, p.case(row.case).benchmark) for p, row in ratios]
     broken = {t for t, row in zip(titles, rows, strict=True) if not formatting.is_same(row)}
     margins = sorted({row.margin for row in rows})
     dearer = (ratio for ratio in ratios if ratio.row.answer == outcomes.COSTS)
@@ -146,11 +138,9 @@ def group(ratios: Sequence[Asked]) -> dict[str, Any]:
     return {
         "total": len(rows), "counts": tallied(rows), "below": below(rows),
         "margins": list(dict.fromkeys((*margins[:1], *margins[-1:]))),
-        "blocks": [row.blocks for row in rows],
+        "blocks": [row.blocks for row in rows], "largest": formatting.of(*most) if most else None,
         "confounded": sum(map(formatting.is_confounded, rows)),
-        "whole": [title for title in dict.fromkeys(titles) if title not in broken],
-        "largest": formatting.of(*most) if most else None,
-    }  # fmt: skip
+        "whole": [title for title in dict.fromkeys(titles) if title not in broken]}  # fmt: skip
 
 
 def said(datasets: Sequence[Compared]) -> str:
@@ -161,10 +151,8 @@ def said(datasets: Sequence[Compared]) -> str:
     beside = [ratio for ratio in ratios if not (ratio.is_cost or ratio.row.barred)]
     failed = []
     for plan, compared in datasets:
-        is_failed = compared["control"] & compared["planned"]
-        is_failed &= compared["outcome"] == outcomes.DIFFERENT
-        rows = compared[is_failed].itertuples(index=False)
-        failed += [formatting.subject_of(plan, row) for row in rows]
+        rows = compared[compared["control"] & compared["planned"]].itertuples(index=False)
+        failed += [formatting.subject_of(plan, r) for r in rows if r.outcome == outcomes.DIFFERENT]
     titles = (formatting.reference_title(plan) for plan, _ in datasets)
     # In the middle of a sentence; an arm that stands in for a native build keeps its name.
     references = list(dict.fromkeys("native" if title == "Native" else title for title in titles))
@@ -173,8 +161,7 @@ def said(datasets: Sequence[Compared]) -> str:
         is_paired={plan.is_paired for plan, _ in datasets} == {True},
         untested=not_tested(datasets), lost=lost.most_common(), differences=_differences(datasets),
         groups=[group([r for r in costs if r.is_plain is plain]) for plain in (True, False)],
-        beside=len(beside), beside_of=dict.fromkeys(ratio.quantity.label for ratio in beside),
-    )  # fmt: skip
+        beside=len(beside), beside_of=dict.fromkeys(r.quantity.label for r in beside))  # fmt: skip
 
 
 def not_tested(datasets: Iterable[Compared]) -> dict[str, dict[str, None]]:
@@ -186,30 +173,24 @@ def not_tested(datasets: Iterable[Compared]) -> dict[str, dict[str, None]]:
     return found
 
 
-def _differences(datasets: Sequence[Compared]) -> dict[str, tuple[Row, Row]]:
+def _differences(datasets: Sequence[Compared]) -> dict[str, list[formatting.Row]]:
     """What other quantities, such as starts, take more than natively: smallest and largest.
 
     Only those of which every arm's 95 % interval lies above none.
     """
-    by_ratio = {
-        (plan.campaign, case)
-        for plan, compared in datasets
-        for case in compared.loc[(compared["kind"] == "ratio") & compared["planned"], "case"]
-    }
+    by_ratio = {(plan.campaign, case) for plan, rows in datasets for case in
+                rows.loc[(rows["kind"] == "ratio") & rows["planned"], "case"]}  # fmt: skip
     by_label: dict[str, list[Asked]] = {}
     for of_arm in asked(datasets, "difference"):
         plan, row = of_arm
         if row.blocks and of_arm.is_plain and (plan.campaign, row.case) not in by_ratio:
             by_label.setdefault(of_arm.quantity.label, []).append(of_arm)
-    ends: dict[str, tuple[Row, Row]] = {}
+    ends: dict[str, list[formatting.Row]] = {}
     for label, of_arms in by_label.items():
         if all(row.low95 > 0 for _, row in of_arms):
             of_arms.sort(key=lambda of_arm: of_arm.row.estimate)
-            low, high = (
-                formatting.of(plan, row, formatting.case_levels(plan, row.case))
-                for plan, row in (of_arms[0], of_arms[-1])
-            )
-            ends[label] = (low, high)
+            ends[label] = [formatting.of(plan, row, formatting.case_levels(plan, row.case))
+                           for plan, row in (of_arms[0], of_arms[-1])]  # fmt: skip
     return ends
 
 
@@ -219,17 +200,12 @@ def counted(*datasets: Compared) -> list[Asked]:
 
 
 class Bound(NamedTuple):
-    """What a runtime costs a program at most, in one kind of machine.
+    """What a runtime costs a program at most, in one kind of machine."""
 
-    `program`: its title, and whether CPU time is what was measured, side by side.
-    `bound`: the largest upper 95 % bound of the program's ratios there, 0.01 for 1 %; infinite
-    where one is open.
-    """
-
-    program: str
+    program: str  # its title, and whether CPU time is what was measured, side by side
     runtime: str
     blocks: int  # of the dataset that tells: with most of them, and of equals the largest bound
-    bound: float
+    bound: float  # upper 95 % bound, the largest of its ratios, 0.01 for 1 %; inf where one is open
 
 
 def at_most(*datasets: Compared) -> list[Bound]:
@@ -241,28 +217,23 @@ def at_most(*datasets: Compared) -> list[Bound]:
             program = formatting.program_title(plan, row.case)
             of_program.setdefault((program, formatting.arm_title(plan, row.arm)), []).append(row)
         for key, rows in of_program.items():
-            highest = [row.high90 if formatting.is_number(row.high90) else math.inf for row in rows]
-            blocks = min(row.blocks for row in rows)
             # Of fewer there is no bound, however little a runtime costs.
-            if blocks < FEWEST_FOR_EQUIVALENCE:
+            if (blocks := min(row.blocks for row in rows)) < FEWEST_FOR_EQUIVALENCE:
                 continue
+            highest = [row.high90 if formatting.is_number(row.high90) else math.inf for row in rows]
             told = Bound(*key, blocks, max(0.0, max(highest) - 1))
             best[key] = max(best.get(key, told), told, key=lambda one: (one.blocks, one.bound))
     return sorted(best.values(), key=lambda told: (told.program.lower(), told.runtime.lower()))
 
 
 def to_start(*datasets: Compared) -> dict[str, float]:
-    """What runtimes add to a warm start of a program, in s, by title.
-
-    Upper 95 % bounds of the dataset with most blocks; of equals, the largest.
-    """
-    best: dict[str, tuple[int, float]] = {}
-    for compared in datasets:
-        for one in asked([compared], "difference"):
-            row = one.row
-            if row.case == WARM_START and one.is_plain and row.blocks and not row.barred:
-                title, told = formatting.arm_title(one.plan, row.arm), (row.blocks, row.high90)
-                best[title] = max(best.get(title, told), told)
+    """What runtimes add to a warm start, in s: the upper 95 % bound of most blocks, by title."""
+    best: dict[str, tuple[int, float]] = {}  # of equals, the largest
+    for one in asked(datasets, "difference"):
+        row = one.row
+        if row.case == WARM_START and one.is_plain and row.blocks and not row.barred:
+            title, told = formatting.arm_title(one.plan, row.arm), (row.blocks, row.high90)
+            best[title] = max(best.get(title, told), told)
     return {title: bound for title, (_, bound) in sorted(best.items()) if math.isfinite(bound)}
 
 
@@ -290,9 +261,8 @@ def told_span(bounds: Sequence[Bound]) -> str:
 def bound_table(told: Iterable[Bound], starts: Mapping[str, float]) -> Table:
     """What each runtime costs each program at most: programs are rows, runtimes columns."""
     cells = {(each.program, each.runtime): each.bound for each in told}
-    programs, runtimes = (
-        sorted(dict.fromkeys(names), key=str.lower) for names in zip(*cells, strict=True)
-    )
+    programs, runtimes = (sorted(dict.fromkeys(names), key=str.lower)
+                          for names in zip(*cells, strict=True))  # fmt: skip
     rows = [("a start", *(told_start(starts.get(name)) for name in runtimes))]
     for program in programs:
         rows.append((program, *(told_bound(cells.get((program, name))) for name in runtimes)))
@@ -305,10 +275,7 @@ def in_short(*datasets: Compared) -> list[str]:
     for program, runtime, _, bound in at_most(*datasets):
         told = f"≤ {formatting.cost(1 + bound)}" if math.isfinite(bound) else "open"
         lines.setdefault(program, []).append(f"{runtime} {told}")
-    return [
-        f"{program}: {', '.join(told)}" if len(lines) > 1 else ", ".join(told)
-        for program, told in lines.items()
-    ]
+    return [f"{program}: " * (len(lines) > 1) + ", ".join(told) for program, told in lines.items()]
 
 
 def bounds(datasets: Sequence[Compared]) -> str:

@@ -21,22 +21,16 @@ from parity.report.tables.table import Table, to_latex
 from parity.report.templating import WIDTH, WORDS, render
 from parity.report.view import rows_of
 
+GOOD = terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK
+BAD, OPEN = (terms.CONTRADICTED, terms.DIFFERS), (terms.INCONCLUSIVE, terms.NOT_TESTED)
 # What says most stands first in the paper, what is good news first on the terminal.
-ORDER = (
-    terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK, terms.CONTRADICTED, terms.DIFFERS,
-    terms.INCONCLUSIVE, terms.NOT_TESTED,
-)  # fmt: skip
-TELLING = (
-    terms.CONTRADICTED, terms.DIFFERS, terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK,
-    terms.INCONCLUSIVE, terms.NOT_TESTED,
-)  # fmt: skip
+ORDER, TELLING = (*GOOD, *BAD, *OPEN), (*BAD, *GOOD, *OPEN)
 HEAD = ("claim", "kind", "verdict", "estimate [95 %]", "margin", "n", "reason", "coverage")
 # Behind the verdict of a rule that was not fixed before its data, in tables and in words.
 MARKS = {AMENDED: "*", UNREGISTERED: "+"}
 PARTS = 3  # of the table of all claims, beside each other
 # By the register; all others are somebody's own.
 WHOSE = {"claims": "Published claims", FINDINGS: "Findings of our own"}
-Studies = Mapping[str, Mapping[str, Any]]  # title, authors, venue and year of each, by its key
 
 
 def write(verdicts: pd.DataFrame, folder: Path) -> list[Path]:
@@ -50,17 +44,15 @@ def write(verdicts: pd.DataFrame, folder: Path) -> list[Path]:
     for kind in ("md", "html"):
         text = render(f"claims.{kind}", rows=made, head=HEAD, **facts)
         files[kind].write_text(text, encoding="utf-8")
-    whole = Table("claims", [of_row for _, of_row in made])
-    files["tex"].write_text(to_latex(whole, facts["counts"]), encoding="utf-8")
+    latex = to_latex(Table("claims", [of_row for _, of_row in made]), facts["counts"])
+    files["tex"].write_text(latex, encoding="utf-8")
     return list(files.values())
 
 
 def cells(row: Any) -> tuple[str, ...]:
     """A row of the verdicts as text, in the columns of `HEAD`."""
-    shown = formatting.of_verdict(row)
-    verdict = shown.outcome + MARKS.get(row.registration, "")
-    numbers = (shown.estimate, shown.margin, shown.blocks)
-    return shown.subject, row.kind, verdict, *numbers, shown.reason, shown.note
+    verdict = row.verdict + MARKS.get(row.registration, "")
+    return row.claim, row.kind, verdict, *formatting.of_verdict(row), row.reason, row.coverage
 
 
 def _facts(verdicts: pd.DataFrame) -> dict[str, str]:
@@ -70,11 +62,9 @@ def _facts(verdicts: pd.DataFrame) -> dict[str, str]:
     words = WORDS["registered"]
     ended = [f"{n} {verdict}" for verdict, n in _counted(verdicts["verdict"], ORDER).items()]
     rules = [f"{n} {words[w]}" for w, n in _counted(verdicts["registration"], words).items()]
-    return {
-        "title": f"{whose}, by {first['judged']} ({first['scale']})",
-        "counts": f"{wording.counted(len(verdicts), 'claim')}: {', '.join(ended)}.",
-        "registered": f"{', '.join(rules)}.",
-    }
+    return {"title": f"{whose}, by {first['judged']} ({first['scale']})",
+            "counts": f"{wording.counted(len(verdicts), 'claim')}: {', '.join(ended)}.",
+            "registered": f"{', '.join(rules)}."}  # fmt: skip
 
 
 def _counted(found: pd.Series, order: Iterable[str]) -> dict[str, int]:
@@ -87,18 +77,9 @@ def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
     studies = []
     for name, of_study in verdicts.groupby("study", sort=False):
         tested = rows_of(of_study[of_study["verdict"] != terms.NOT_TESTED])
-        shown = [(row, formatting.of_verdict(row)) for row in tested]
+        shown = [(row, cells(row)) for row in tested]
         studies.append({"name": name, "claims": len(of_study), "tested": shown})
-    facts = {"studies": studies, "marks": MARKS, "width": width, **_facts(verdicts)}
-    return render("claims.txt", **facts).rstrip("\n")
-
-
-def titles_of(studies: Studies) -> dict[str, str]:
-    """How studies are called in tables: `Levy et al. 2021`."""
-    return {
-        study: f"{facts['authors'].split(',')[0]} et al. {facts['year']}"
-        for study, facts in studies.items()
-    }
+    return render("claims.txt", studies=studies, width=width, **_facts(verdicts)).rstrip("\n")
 
 
 def matrix(judged: Mapping[str, pd.DataFrame]) -> str:
@@ -116,8 +97,4 @@ def tested(verdicts: pd.DataFrame, dataset: str) -> Table:
     rows = rows_of(verdicts[(verdicts["verdict"] != terms.NOT_TESTED) & verdicts["study"].ne("")])
     rows = [row for row in rows if row.dataset.rpartition("/")[2] == dataset]
     rows.sort(key=lambda row: TELLING.index(row.verdict))
-    return Table("claims-tested", [
-        (row.statement, row.verdict + MARKS.get(row.registration, ""),
-         formatting.of_verdict(row).estimate, formatting.of_verdict(row).margin)
-        for row in rows
-    ])  # fmt: skip
+    return Table("claims-tested", [(row.statement, *cells(row)[2:5]) for row in rows])

@@ -27,22 +27,18 @@ _SHORT = {wording.RATIO: "", "ratio of deviations": "sd", "% of node": "%"}
 
 @dataclass(frozen=True)
 class Row:
-    """A conclusion, every cell of it formatted; what it lacks is empty.
+    """A conclusion, every cell of it formatted; what it lacks is empty."""
 
-    `estimate`: with its 95 % interval; `–` without any. A ratio has no unit.
-    """
-
-    subject: str  # case and quantity, or the claim
+    subject: str  # case and quantity
     arm: str
     blocks: str
-    estimate: str
-    unit: str
+    estimate: str  # with its 95 % interval; `–` without any
+    unit: str  # a ratio has none
     margin: str
-    ended: str  # a name of `outcomes` in wording.yaml, or of a verdict
     reason: str
     note: str  # what is to be known of the binaries, and of runs that lie far above the others
     outcome: str  # how it ended, in words, with reason and note
-    bound: str = ""  # of a ratio: what a cost is bounded by
+    bound: str  # of a ratio: what a cost is bounded by
 
 
 def of(plan: Plan, row: Any, subject: str = "") -> Row:
@@ -53,28 +49,21 @@ def of(plan: Plan, row: Any, subject: str = "") -> Row:
     ended = ended_of(row)
     # Why a margin is not proven is no news where a bound stands.
     reason = row.reason if row.barred or ended in UNTOLD or row.reason == SPIKES else ""
-    facts = {"ended": ended, "reason": reason, "note": note}
+    facts = {"reason": reason, "note": note, "bound": bound(row),
+             "margin": wording.margin(row.margin)}  # fmt: skip
+    outcome = render("outcome.txt", ended=ended, same=is_same(row), lever=lever(row), **facts)
     return Row(
-        subject=subject or subject_of(plan, row), arm=arm_title(plan, row.arm),
-        blocks=str(row.blocks), estimate=estimate(row), unit=unit_of(row),
-        margin=wording.margin(row.margin), bound=bound(row),
-        outcome=render("outcome.txt", bound=bound(row), same=is_same(row), lever=lever(row),
-                       margin=wording.margin(row.margin), **facts),
-        **facts,
-    )  # fmt: skip
+        subject=subject or subject_of(plan, row), arm=arm_title(plan, row.arm), unit=unit_of(row),
+        blocks=str(row.blocks), estimate=estimate(row), outcome=outcome, **facts)  # fmt: skip
 
 
-def of_verdict(row: Any) -> Row:
-    """A verdict on a claim; its outcome is the verdict itself, and what it lacks is empty."""
+def of_verdict(row: Any) -> tuple[str, str, str]:
+    """Estimate with interval and unit, margin, and blocks of a verdict; what it lacks is empty."""
     unit, margin = _SHORT.get(row.unit, row.unit), ""
     if is_number(row.margin):
         margin = wording.margin(row.margin) if row.unit == wording.RATIO else f"{row.margin:g}"
     estimate = f"{_with_ends(row, row.unit)} {unit}".rstrip() if is_number(row.estimate) else ""
-    return Row(
-        subject=row.claim, arm="", blocks=str(row.blocks) if row.blocks else "", unit=unit,
-        estimate=estimate, margin=margin, ended=row.verdict, reason=row.reason,
-        note=row.coverage, outcome=row.verdict,
-    )  # fmt: skip
+    return estimate, margin, str(row.blocks) if row.blocks else ""
 
 
 def is_number(value: float | None) -> bool:
@@ -119,14 +108,12 @@ def bound(row: Any) -> str:
     """
     if row.answer not in (COSTS, SAVES, AT_MOST, CANNOT_TELL) or not is_number(row.high90):
         return ""
-    ends: tuple[float, ...]
-    if row.answer == COSTS:
-        ends = row.low95, row.high95
-    elif row.answer == SAVES:
+    ends: tuple[float, ...] = row.low95, row.high95
+    if row.answer == SAVES:
         ends = 1 / row.high95, 1 / row.low95
     elif row.answer == AT_MOST:
         ends = (row.high90,)
-    else:
+    elif row.answer == CANNOT_TELL:
         ends = (max(row.high90, 1 / row.low90),)
     if min(ends) >= TIMES:
         return f"{' to '.join(wording.significant(end, 2) for end in ends)} times"
@@ -162,11 +149,10 @@ def spikes(row: Any) -> str:
     if not row.spikes:
         return ""
     low, high = (wording.significant(100 * end, 2) for end in (row.spike_low95, row.spike_high95))
-    size = row.spike_size
-    farthest = number(size) if row.kind == "ratio" else number(quantity_of(row).factor * size)
-    unit = f" {unit_of(row)}".rstrip()
+    factor = 1.0 if row.kind == "ratio" else quantity_of(row).factor
+    farthest = f"{number(factor * row.spike_size)} {unit_of(row)}".rstrip()
     many = f"{row.spikes} of {counted(row.units, 'run')}"
-    return f"{many} far above ({low} to {high} %), up to {farthest}{unit}"
+    return f"{many} far above ({low} to {high} %), up to {farthest}"
 
 
 def is_confounded(row: Any) -> bool:
@@ -266,9 +252,7 @@ def held(count: Count) -> str:
     """How many fresh ratios lie where they are expected, and how many should."""
     if not count.compared:
         return "nothing could be compared that counts"
-    (low, high), sharing = count.independent, count.sharing
-    return (
-        f"{count.inside} of {count.compared} ratios of both agree by their 95 % intervals; "
-        f"expected {count.expected:.1f} ({low} to {high}; {sharing[0]} to {sharing[1]} as arms "
-        "share their reference)"
-    )
+    (low, high), (least, most) = count.independent, count.sharing
+    agreed = f"{count.inside} of {count.compared} ratios of both agree by their 95 % intervals"
+    likely = f"{low} to {high}; {least} to {most} as arms share their reference"
+    return f"{agreed}; expected {count.expected:.1f} ({likely})"

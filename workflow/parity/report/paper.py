@@ -1,7 +1,4 @@
-"""Papers: the one of all archives, by question, and that of one dataset; the same bytes each time.
-
-What each command takes was measured once, in a clone of its own (`tools/docs.py effort`).
-"""
+"""Papers: that of all archives, by question, and that of one dataset; the same bytes each time."""
 
 import os
 import re
@@ -11,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -20,17 +18,14 @@ from parity.core.errors import UserError
 from parity.core.wording import number
 from parity.records.dataset import archived, provenance
 from parity.report import answer, formatting
-from parity.report.claims import Studies, matrix, tested, titles_of
-from parity.report.formatting import Row
+from parity.report.claims import matrix, tested
 from parity.report.tables.measured import node_facts
 from parity.report.tables.table import Table, to_latex
 from parity.report.templating import latex, render
 from parity.report.view import rows_of
 
-TOLD_OF_SYSTEMS = (
-    "Processor", "CPUs online", "Last-level cache", "Memory", "Under a hypervisor", "Kernel",
-    "Measured", "Campaigns", "Blocks",
-)  # fmt: skip
+TOLD_OF_SYSTEMS = ("Processor", "CPUs online", "Last-level cache", "Memory", "Under a hypervisor",
+                   "Kernel", "Measured", "Campaigns", "Blocks")  # fmt: skip
 
 
 class Step(Document, frozen=True):
@@ -43,7 +38,7 @@ class Step(Document, frozen=True):
 
 
 class Effort(Document, frozen=True):
-    """What the commands took, one after the other in a new clone, and on which machine."""
+    """What commands took, one after another in a new clone (`tools/docs.py effort`), and where."""
 
     machine: str
     day: str
@@ -51,10 +46,9 @@ class Effort(Document, frozen=True):
     version: int = 1
 
 
-def of_archives(
-    folders: Sequence[Path], judged: Sequence[pd.DataFrame], studies: Studies,
-    checked: Sequence[Defect], effort: Effort,
-) -> dict[str, str]:  # fmt: skip
+def of_archives(folders: Sequence[Path], judged: Sequence[pd.DataFrame],
+                studies: Mapping[str, Mapping[str, Any]], checked: Sequence[Defect],
+                effort: Effort) -> dict[str, str]:  # fmt: skip
     """LaTeX: every number and table that the paper of all archives takes, by the name of its file.
 
     `judged`: the verdicts of one archive of each system; `checked`: the published statements that
@@ -73,39 +67,31 @@ def of_archives(
         **{f"effort/{step.command}": f"{step.seconds:.0f} s" for step in effort.steps},
         **{f"bound/{one.program}/{one.runtime}": answer.told_bound(one.bound) for one in told},
         **{f"start/{name}": answer.told_start(bound) for name, bound in starts.items()},
-        **_spans("every system", told),
-    }  # fmt: skip
+        **_spans("every system", told)}  # fmt: skip
     for name, of in systems.items():
         values |= _spans(name, answer.at_most(*(read[each.name] for each in of)))
         values |= _laws(of) | _verdicts(name, verdicts[name])
-    titles = titles_of(studies)
+    titles = {s: f"{of['authors'].split(',')[0]} et al. {of['year']}" for s, of in studies.items()}
     refuted = [(titles[each.study], each.place, each.says, each.gives) for each in wrong]
-    return {
-        "numbers.tex": render(
-            "archives.tex", values=values, known=_known(read), systems=[*systems]
-        ),
-        "bounds.tex": to_latex(answer.bound_table(told, starts)),
-        "systems.tex": to_latex(_systems(systems)),
-        "claims.tex": matrix({name: verdicts[name] for name in systems}),
-        "defects.tex": to_latex(Table("defects", refuted)),
-    }
+    numbers = render("archives.tex", values=values, known=_known(read), systems=[*systems])
+    return {"numbers.tex": numbers, "bounds.tex": to_latex(answer.bound_table(told, starts)),
+            "systems.tex": to_latex(_systems(systems)),
+            "claims.tex": matrix({name: verdicts[name] for name in systems}),
+            "defects.tex": to_latex(Table("defects", refuted))}  # fmt: skip
 
 
-def _known(read: Mapping[str, answer.Compared]) -> dict[str, Row]:
+def _known(read: Mapping[str, answer.Compared]) -> dict[str, formatting.Row]:
     """Every planned comparison that was made, by dataset, case, metric and arm."""
-    return {
-        f"{name}/{row.case}/{row.metric}/{row.arm}": formatting.of(plan, row)
-        for name, (plan, compared) in read.items()
-        for row in rows_of(compared[compared["planned"] & (compared["blocks"] > 0)])
-    }
+    return {f"{name}/{row.case}/{row.metric}/{row.arm}": formatting.of(plan, row)
+            for name, (plan, table) in read.items()
+            for row in rows_of(table[table["planned"] & (table["blocks"] > 0)])}  # fmt: skip
 
 
 def _spans(where: str, told: Sequence[answer.Bound]) -> dict[str, str]:
-    programs = dict.fromkeys(bound.program for bound in told)
-    return {
-        f"{where}/{program}": answer.told_span([each for each in told if each.program == program])
-        for program in programs
-    }
+    by_program: dict[str, list[answer.Bound]] = {}
+    for bound in told:
+        by_program.setdefault(bound.program, []).append(bound)
+    return {f"{where}/{name}": answer.told_span(bounds) for name, bounds in by_program.items()}
 
 
 def _verdicts(system: str, judged: pd.DataFrame) -> dict[str, str]:
@@ -114,7 +100,7 @@ def _verdicts(system: str, judged: pd.DataFrame) -> dict[str, str]:
     for row in rows_of(judged):
         values[f"claim/{row.claim}"] = row.statement
         values[f"claim/{row.claim}/{system}"] = row.verdict
-        values[f"claim/{row.claim}/{system}/estimate"] = formatting.of_verdict(row).estimate
+        values[f"claim/{row.claim}/{system}/estimate"] = formatting.of_verdict(row)[0]
     return values
 
 
@@ -132,9 +118,8 @@ def _laws(folders: Iterable[Path]) -> dict[str, str]:
 def of_dataset(dataset: Path, verdicts: pd.DataFrame) -> dict[str, str]:
     """LaTeX: the answer and bounds of a dataset, and the published claims that it tested."""
     read, claims = answer.read(dataset), tested(verdicts, dataset.name)
-    told: dict[str, str] = {
-        "answer.tex": latex(answer.said([read])), "bounds.tex": latex(answer.bounds([read])),
-    }  # fmt: skip
+    told: dict[str, str] = {"answer.tex": latex(answer.said([read])),
+                            "bounds.tex": latex(answer.bounds([read]))}  # fmt: skip
     return told | ({"claims.tex": to_latex(claims)} if claims.rows else {})
 
 
@@ -145,8 +130,7 @@ def _systems(systems: Mapping[str, Sequence[Path]]) -> Table:
         nodes = pd.concat([pd.read_parquet(each / "records/nodes.parquet") for each in folders])
         origins = [provenance(each) for each in folders]
         days = sorted(day[:10] for of in origins for day in (of.began, of.ended))
-        columns.append({
-            **node_facts(nodes),
+        columns.append(node_facts(nodes) | {
             "Measured": " to ".join(dict.fromkeys((days[0], days[-1]))),
             "Campaigns": str(len(folders)), "Blocks": str(sum(of.blocks for of in origins)),
         })  # fmt: skip
@@ -158,23 +142,17 @@ def _systems(systems: Mapping[str, Sequence[Path]]) -> Table:
 # That a test found nothing is no finding: these words never stand in a paper of ours.
 BANNED = re.compile(
     r"\b(?:no|not|without)[\s~]+(?:an?[\s~]+|any[\s~]+|differ[\s~]+)?(?:statistical(?:ly)?[\s~]+)?"
-    r"significant(?:ly)?(?:[\s~]+differ\w*)?",
-    re.IGNORECASE,
-)
+    r"significant(?:ly)?(?:[\s~]+differ\w*)?", re.IGNORECASE)  # fmt: skip
 # TeX reads its clock from here; the paper carries no date.
 FIXED_CLOCK = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
 
 
-def build(
-    main: Path, texts: Mapping[str, str], parts: Mapping[str, Iterable[Path]], output: Path
-) -> str:
+def build(main: Path, texts: Mapping[str, str], parts: Mapping[str, Iterable[Path]],
+          output: Path) -> str:  # fmt: skip
     """Typeset a paper with latexmk in a temporary directory; return TeX's log.
 
-    Args:
-        main: the paper; other LaTeX files and references.bib are beside it.
-        texts: what is told of the data, by file name.
-        parts: tables and figures of each dataset, which go into a folder of its name.
-
+    Beside `main` are other LaTeX files and references.bib; `texts`: what is told of the data, by
+    file name; `parts`: tables and figures of each dataset, which go into a folder of its name.
     Raises UserError: LaTeX is not installed, or it stops; with its first error.
     """
     if not shutil.which("latexmk"):
@@ -196,10 +174,8 @@ def build(
             refuse_banned(folder / text_of)
         words = ["latexmk", "-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error"]
         environment = os.environ | FIXED_CLOCK | {"max_print_line": "1000"}
-        done = subprocess.run(
-            [*words, main.name], cwd=folder, env=environment, capture_output=True,
-            text=True, errors="replace", check=False,
-        )  # fmt: skip
+        done = subprocess.run([*words, main.name], cwd=folder, env=environment, check=False,
+                              capture_output=True, text=True, errors="replace")  # fmt: skip
         if done.returncode:
             lines = done.stdout.splitlines()
             first = next((i for i, line in enumerate(lines) if line.startswith("! ")), -5)
@@ -211,9 +187,7 @@ def build(
 
 def refuse_banned(path: Path) -> None:
     """Stop if a TeX file takes a test that found nothing for a finding, with its line."""
-    if path.suffix != ".tex":
-        return
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8") if path.suffix == ".tex" else ""
     if found := BANNED.search(text):
         line = text.count("\n", 0, found.start()) + 1
         problem = f"the paper says {' '.join(found.group().split())!r}, which no test can show"

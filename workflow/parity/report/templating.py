@@ -1,7 +1,4 @@
-"""Texts from Jinja2 templates (`templates/`): facts go in, and a template says them.
-
-Values in `<< >>` are escaped in LaTeX (`*.tex.j2`), those in `{{ }}` in HTML.
-"""
+"""Texts from Jinja2 templates (`templates/`): facts go in, and a template says them."""
 
 import html
 import re
@@ -22,12 +19,11 @@ TEMPLATES = Path(__file__).with_name("templates")
 WIDTH = 80  # letters of a line, as in a terminal that nobody has made wider
 # Words that stand beside code as data.
 WORDS: Mapping[str, Mapping[str, Any]] = msgspec.yaml.decode(
-    Path(__file__).with_name("wording.yaml").read_bytes()
-)
+    Path(__file__).with_name("wording.yaml").read_bytes())  # fmt: skip
+# Values in `<< >>` are escaped in LaTeX (`*.tex.j2`), those in `{{ }}` in HTML.
 _LATEX_DELIMITERS = {
     "variable_start_string": "<<", "variable_end_string": ">>", "block_start_string": "<%",
-    "block_end_string": "%>", "comment_start_string": "<#", "comment_end_string": "#>",
-}  # fmt: skip
+    "block_end_string": "%>", "comment_start_string": "<#", "comment_end_string": "#>"}  # fmt: skip
 
 
 class Latex(str):
@@ -58,16 +54,14 @@ def sentence(template: str, **facts: Any) -> str:
 @cache
 def _environment(kind: str) -> Environment:
     of_kind: dict[str, Any] = {"finalize": latex} | _LATEX_DELIMITERS if kind == "tex" else {}
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True, autoescape=kind == "html", **of_kind,
-    )  # fmt: skip
+    made = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined,
+                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+                       autoescape=kind == "html", **of_kind)  # fmt: skip
     made.filters |= {
         "capital": capital, "counted": counted, "listed": listed, "span": span, "latex": Latex,
-        "margin": wording.margin, "number": wording.number, "size": wording.size,
+        "margin": wording.margin, "number": wording.number, "size": wording.size, "bare": bare,
         "percent": wording.percent, "significant": wording.significant, "wrapped": wrapped,
-        "aligned": aligned, "bare": bare, "markdown": markdown, "ended": ended,
-        "uncapital": uncapital,
+        "aligned": aligned, "markdown": markdown, "ended": ended, "uncapital": uncapital,
     }  # fmt: skip
     return made
 
@@ -94,11 +88,9 @@ def markdown(cell: str) -> str:
 
 def wrapped(text: str, first: int = 0, others: int | None = None, width: int = WIDTH) -> str:
     """A text in lines, of which the first and the others are indented so far."""
-    return textwrap.fill(
-        text, width, initial_indent=" " * first,
-        subsequent_indent=" " * (first if others is None else others), break_on_hyphens=False,
-        break_long_words=False,
-    )  # fmt: skip
+    rest = " " * (first if others is None else others)
+    return textwrap.fill(text, width, initial_indent=" " * first, subsequent_indent=rest,
+                         break_on_hyphens=False, break_long_words=False)  # fmt: skip
 
 
 def aligned(rows: Sequence[Sequence[str]], indent: int = 2) -> str:
@@ -107,10 +99,8 @@ def aligned(rows: Sequence[Sequence[str]], indent: int = 2) -> str:
     flush_right = [cell.isdigit() for cell in rows[-1]]
     lines = []
     for row in rows:
-        *cells, last = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, flush_right, strict=True)
-        )
+        *cells, last = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right
+                        in zip(row, widths, flush_right, strict=True))  # fmt: skip
         begin = " " * indent + "".join(f"{cell}  " for cell in cells)
         room = WIDTH - len(begin)
         parts = textwrap.wrap(last, room, break_long_words=False) if room > 10 else [last]

@@ -41,21 +41,18 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
         replace(told, outcome=f"{starts[cell]}, then {told.outcome}") if cell in starts else told
         for row in sorted(asked, key=by_difference)[:MOST]
         for told in [formatting.of(plan, row)]
-        for cell in [(row.case, row.arm) if row.metric == WORK.metric else None]
-    ]
+        for cell in [(row.case, row.arm) if row.metric == WORK.metric else None]]  # fmt: skip
     controls = rows_of(compared[compared["control"] & compared["planned"]])
     by_arm = view.analysis.ledger.groupby("arm")[[*STAGES]].sum()
     ledger = [[arm, *map(str, by_arm.loc[arm])] for arm in plan.arms if arm in by_arm.index]
     return render(
-        "summary.txt",
-        view=view, plan=plan, answer=_answer(view), costs=_by_subject(costs), copies=COPIES,
-        more=len(asked) - len(costs),
+        "summary.txt", view=view, plan=plan, copies=COPIES, more=len(asked) - len(costs),
+        answer=answer.said([(plan, compared)]), costs=_by_subject(costs), lasted=lasted,
         ledger=[["arm", *STAGES], *ledger, ["total", *map(str, by_arm.sum())]],
         lost=losses[losses["runs"] > 0].groupby("reason")["runs"].sum(),
-        times=times if lasted else (), lasted=lasted,
         controls=_by_subject([formatting.of(plan, row) for row in controls]),
-        exclusions=rows_of(view.analysis.exclusions), replay=measured.replay(view),
-    )  # fmt: skip
+        times=times if lasted else (), exclusions=rows_of(view.analysis.exclusions),
+        replay=measured.replay(view))  # fmt: skip
 
 
 def by_difference(row: Any) -> tuple[bool, float]:
@@ -69,10 +66,6 @@ def _by_subject(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return {subject: [row for row in rows if row.subject == subject] for subject in subjects}
 
 
-def _answer(view: View) -> str:
-    return answer.said([(view.plan, view.analysis.comparisons)])
-
-
 def numbers(view: View) -> str:
     """LaTeX: every value and sentence that the dataset's paper takes from it, by key."""
     plan, origin, audit = view.plan, view.origin, view.origin.noise_audit
@@ -82,30 +75,27 @@ def numbers(view: View) -> str:
     absent = [each for each in plan.not_tested if each.arm not in plan.arms]
     declared = [arm_title(plan, no.arm) if no.arm else title(no.benchmark) for no in absent]
     notes = [f"{title(name)}: {note}" for name, note in plan.benchmark_notes.items() if note]
-    repetitions = min(view.blocks_of.values(), default=0)  # of the rarest case
+    blocks_of = sorted(set(plan.blocks_of.values()))  # the rarest case's first
     methods_of = [of for of in methods(view) if of[RANKS].outcome != NO_ESTIMATE]
     changed = [{m for m in OTHERS if differs(of[m], of[RANKS])} for of in methods_of]
     return render(
-        "numbers.tex", figures=[*of_figures], plan=plan, origin=origin, few=repetitions < ENOUGH,
+        "numbers.tex", figures=[*of_figures], plan=plan, origin=origin, blocks_of=blocks_of,
         captions={OVERVIEW: overview(view), LEDGER: ledger(view), **of_figures},
-        blocks_of=sorted(set(view.blocks_of.values())),
-        node_counts=sorted({case.nodes for case in plan.cases}),
-        arms=[arm_title(plan, arm) for arm in view.arms],
+        few=min(blocks_of, default=0) < ENOUGH, fixed=decision.FIXED, audit=audit,
+        node_counts=sorted({case.nodes for case in plan.cases}), notes=" ".join(notes),
+        arms=[arm_title(plan, arm) for arm in view.arms], began=origin.facts.began[:10],
         reference=arm_title(plan, plan.reference), control=arm_title(plan, plan.double) or "none",
         positive=arm_title(plan, plan.positive_arm) if plan.positive_arm else "",
         margins=sorted({case.margin for case in plan.cases if case.margin is not None}),
-        notes=" ".join(notes), declared=list(dict.fromkeys(declared)),
-        fixed=decision.FIXED, began=origin.facts.began[:10],
+        declared=list(dict.fromkeys(declared)), nodes=view.dataset.nodes["node"].nunique(),
         stands_for=stands_for(view), kind=kind_of(origin.scale_labels),
+        audited=kind_of([audit.scale_label]) if audit else None,
         measured=period(origin.facts.began, origin.facts.ended),
-        audit=audit, audited=kind_of([audit.scale_label]) if audit else None,
-        nodes=view.dataset.nodes["node"].nunique(),
         excluded=int(view.analysis.exclusions["applied"].sum()),
         runs={stage: int(runs[stage]) for stage in STAGES},
         # How many outcomes change under which method.
         compared=len(methods_of), changed=sum(map(bool, changed)),
-        changed_by={m: sum(m in by for by in changed) for m in OTHERS},
-    )  # fmt: skip
+        changed_by={m: sum(m in by for by in changed) for m in OTHERS})  # fmt: skip
 
 
 def caption(view: View, spec: FigureSpec) -> str:
@@ -118,10 +108,9 @@ def caption(view: View, spec: FigureSpec) -> str:
         marks = "densities"
     elif compared and compare.has_ratios_alone(view, spec):
         marks = ""
-    return sentence(
-        "captions.txt", form=view.form(spec).value, spec=spec, compared=compared, ratios=ratios,
-        marks=marks, few=FEW, blocks=span([row.blocks for row in ratios if row.blocks] or [0]),
-    )  # fmt: skip
+    blocks = span([row.blocks for row in ratios if row.blocks] or [0])
+    return sentence("captions.txt", form=view.form(spec).value, spec=spec, compared=compared,
+                    ratios=ratios, marks=marks, few=FEW, blocks=blocks)  # fmt: skip
 
 
 def ledger(view: View) -> str:
@@ -134,11 +123,9 @@ def ledger(view: View) -> str:
 def overview(view: View) -> str:
     """The caption of the overview."""
     plan = view.plan
-    return sentence(
-        "captions.txt", form=OVERVIEW, spec=None, stands_for=stands_for(view),
-        reference=arm_title(plan, plan.reference), control=arm_title(plan, plan.double),
-        compared_with=formatting.reference_title(plan),
-    )  # fmt: skip
+    return sentence("captions.txt", form=OVERVIEW, spec=None, stands_for=stands_for(view),
+                    reference=arm_title(plan, plan.reference), control=arm_title(plan, plan.double),
+                    compared_with=formatting.reference_title(plan))  # fmt: skip
 
 
 def stands_for(view: View) -> str:
@@ -148,31 +135,20 @@ def stands_for(view: View) -> str:
 
 
 def agreement(agreed: Agreement, verdicts: Kappa, origins: Sequence[Origin]) -> str:
-    """A fresh dataset beside an archived one: each comparison, the counts, what was left out.
-
-    `verdicts`: how those agree that both give on the claims they can test.
-    """
+    """A fresh dataset beside an archived one: comparisons, counts, verdicts, what was left out."""
     table = agreed.table
     absent = table[table["outcome"] == NOT_COMPARED]
-    rows = [
-        (
-            row.case, row.metric, f"{row.arm}{' (A/A)' if row.control else ''}",
-            f"{row.fresh_blocks}/{row.archive_blocks}",
-            number(row.fresh_ratio), number(row.archive_ratio),
-            f"{number(row.ratio_of_ratios)} [{number(row.low95)}, {number(row.high95)}]",
-            margin(row.smallest_margin), ": ".join(filter(None, (row.outcome, row.reason))),
-        )
-        for row in rows_of(table[table["outcome"] != NOT_COMPARED])
-    ]  # fmt: skip
+    rows = [(row.case, row.metric, f"{row.arm}{' (A/A)' if row.control else ''}",
+             f"{row.fresh_blocks}/{row.archive_blocks}",
+             number(row.fresh_ratio), number(row.archive_ratio),
+             f"{number(row.ratio_of_ratios)} [{number(row.low95)}, {number(row.high95)}]",
+             margin(row.smallest_margin), ": ".join(filter(None, (row.outcome, row.reason))))
+            for row in rows_of(table[table["outcome"] != NOT_COMPARED])]  # fmt: skip
+    left_out = {why: _absent(of, table["arm"].nunique()) for why, of in absent.groupby("reason")}
     return render(
         "agreement.txt", origins=list(zip((agreed.fresh, agreed.archive), origins, strict=True)),
-        rows=[HEAD, *rows] if rows else [], held=formatting.held(agreed.count),
-        alike={"outcomes": agreed.outcomes, "verdicts on claims": verdicts},
-        left_out={
-            why: _absent(of_reason, table["arm"].nunique())
-            for why, of_reason in absent.groupby("reason")
-        },
-    )  # fmt: skip
+        rows=[HEAD, *rows] if rows else [], held=formatting.held(agreed.count), left_out=left_out,
+        alike={"outcomes": agreed.outcomes, "verdicts on claims": verdicts})  # fmt: skip
 
 
 def _absent(rows: pd.DataFrame, all_arms: int) -> str:

@@ -6,14 +6,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from parity.analysis import analysis, dataset, descriptive, outcomes
-from parity.analysis.analysis import Analysed
+from parity.analysis.methods import cv_bound
 from parity.benchmarks import benchmarks
-from parity.benchmarks.description import CPU_SECONDS, WORK, FigureSpec, Form
+from parity.benchmarks.description import CPU_SECONDS, WORK, Bars, FigureSpec, Form
 from parity.benchmarks.moved import LINK, both_ways
-from parity.claims.published import published_tables
+from parity.claims.published import FIGURES, published_tables
 from parity.core import wording
 from parity.plan.looks import is_stopped
 from parity.plan.plan import Case, Plan
@@ -28,6 +29,7 @@ STAGES = (*descriptive.STAGES, "attempts")  # columns of the ledger that are cou
 EVENTS, OF_EVENTS = "events", ("quantiles", "return_levels", "quota_law", "replay")
 ALONE = ""
 POOR = 0.05  # p of a fit below which it is called bad
+CV_NEEDS = 5  # values, for an interval of a coefficient of variation
 ONCE = 1.005  # times that bytes are counted where no interface counts any again
 NODES, RANKS, CONTAINERS = "nodes", "ranks", "containers_per_node"
 ON_EACH, IN_EACH = "ranks on each node", "ranks in each container"
@@ -36,17 +38,12 @@ ComparedRow = Any  # a row of the table of comparisons
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a dataset comes from: when, with which program, on what kind of system.
-
-    Attributes:
-        systems: name and kind of each system that measured it, such as `machine (vm)`.
-        noise_audit: what the harness itself costs there; None if nobody measured it.
-    """
+    """Where a dataset comes from: when, with which program, on what kind of system."""
 
     facts: Provenance
-    systems: tuple[str, ...]
+    systems: tuple[str, ...]  # name and kind of each that measured it, such as `machine (vm)`
     scale_labels: tuple[str, ...]  # the kinds of these systems
-    noise_audit: NoiseAudit | None
+    noise_audit: NoiseAudit | None  # what the harness itself costs there, if anybody measured it
 
     @property
     def note(self) -> str:
@@ -72,7 +69,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class View(Analysed):
+class View(analysis.Analysed):
     """What is presented: a dataset with its analysis, its origin, and tables of publications."""
 
     origin: Origin
@@ -98,11 +95,6 @@ class View(Analysed):
         """The benchmark's cases, in the order of the plan."""
         return [case.name for case in self.plan.cases if case.benchmark == benchmark]
 
-    @cached_property
-    def blocks_of(self) -> dict[str, int]:
-        """Number of planned blocks by case: those of its number of nodes."""
-        return self.plan.blocks_of
-
     # Which figures there are, and what belongs into them.
 
     @cached_property
@@ -126,8 +118,7 @@ class View(Analysed):
             return []
         if spec.along:
             return [case for of_title in self.series(spec) for case in of_title.cases.values()]
-        cases = [case.name for case in self._placed(spec)]
-        if not cases:
+        if not (cases := [case.name for case in self._placed(spec)]):
             return []
         if spec.form is Form.TIMEOUTS:
             held = {row.case for row in self.waits(cases)}
@@ -193,13 +184,12 @@ class View(Analysed):
         values = self.values(case, metric).get(arm)
         return float(pd.Series(values).median()) if values else None
 
-    def parts(self, spec: FigureSpec, case: str) -> pd.DataFrame:
-        """The quantities of a figure in columns, by arm and block, where a block holds them all."""
-        names = [quantity.metric for quantity in spec.quantities]
+    def parts(self, case: str, *metrics: str) -> pd.DataFrame:
+        """The values that count in columns, by arm and block, where a block holds all of them."""
         values = _where(self.analysis.values, case=case)
-        mine = values[values["metric"].isin(names)]
+        mine = values[values["metric"].isin(metrics)]
         wide = mine.pivot(index=["arm", "block"], columns="metric", values="value")
-        return wide.reindex(columns=names).dropna()
+        return wide.reindex(columns=list(metrics)).dropna()
 
     @cached_property
     def message_times(self) -> pd.DataFrame:
@@ -295,14 +285,51 @@ class View(Analysed):
             return "no value"
         # Why those failed that were made, rather than why there are no more.
         made = losses[~losses["reason"].map(is_stopped).astype(bool)]
-        by_runs = (made if len(made) else losses).sort_values(
-            "runs", ascending=False, kind="stable"
-        )
-        reason = str(by_runs["reason"].iloc[0])
+        told = made if len(made) else losses
+        reason = str(told.sort_values("runs", ascending=False, kind="stable")["reason"].iloc[0])
         if reason.startswith(outcomes.NOT_TESTED):
             return reason.replace(outcomes.NOT_TESTED, "not tested", 1)
         is_alone = reason == descriptive.NO_PAIR
         return "in no block with the reference" if is_alone else f"no valid run: {reason}"
+
+    # Along a parameter.
+
+    def curves(self, spec: FigureSpec, of_series: Series) -> pd.DataFrame:
+        """The cost ratios of each arm but the reference, or the scatter of every arm, by level.
+
+        Returns arm, level, value (a ratio, or the coefficient of variation in %), its 95 % interval
+        low and high (not numbers without one), and the blocks that it rests on.
+        """
+        rows, metric = [], spec.quantities[0].metric
+        for level, case in of_series.cases.items():
+            for arm, values in self.values(case, metric).items() if spec.scatter else ():
+                if len(values) > 1:
+                    is_known = len(values) >= CV_NEEDS and min(values) > 0
+                    ends = [cv_bound(values, p) if is_known else np.nan for p in (0.025, 0.975)]
+                    cv = float(np.std(values, ddof=1) / np.mean(values))
+                    rows.append((arm, level, 100 * cv, 100 * ends[0], 100 * ends[1], len(values)))
+            for row in () if spec.scatter else self.comparisons(case, metric).values():
+                if row.kind == "ratio" and row.blocks:
+                    rows.append((row.arm, level, row.estimate, row.low95, row.high95, row.blocks))
+        return pd.DataFrame(rows, columns=["arm", "level", "value", "low", "high", "blocks"])
+
+    def published_ratios(self, spec: FigureSpec, of_series: Series) -> dict[str, dict[int, float]]:
+        """Published cost ratios of the program of a series, by what they are of and by level."""
+        if FIGURES not in self.published or spec.scatter:
+            return {}
+        table, case = self.published[FIGURES], next(iter(of_series.cases.values()))
+        levels = {name: str(level) for name, level in self.plan.case(case).parameters.items()}
+        own = (bars for bars in spec.bars if bars.cases.items() <= levels.items())
+        return {f"{bars.code}, {bars.label} ({bars.place})": ratios(table, bars) for bars in own}
+
+    def ratios_by_size(self, case: str) -> pd.DataFrame:
+        """Median over blocks of the times of each arm over the reference's, by size in bytes."""
+        mine, reference = _where(self.message_times, case=case), self.plan.reference
+        wide = mine.pivot(index=["block", "size"], columns="arm", values="seconds")
+        if reference not in wide:
+            return pd.DataFrame()
+        over = wide.div(wide.pop(reference), axis="index").groupby("size").median()
+        return over[[arm for arm in self.arms if arm in over]]
 
 
 def load(folder: Path, published: Path | None = None) -> View:
@@ -342,11 +369,9 @@ def series(spec: FigureSpec, cases: Sequence[Case]) -> list[Series]:
                 common[ON_EACH] = level / common.pop(NODES, 1)
             elif sharing == IN_EACH:
                 common[IN_EACH] = level / (common.get(NODES, 1) * common.pop(CONTAINERS, 1))
-            _, levels = groups.setdefault(str(sorted(common.items())), (common, {}))
-            levels[level] = case.name
-        for common, levels in sorted(
-            groups.values(), key=lambda group: min(order[name] for name in group[1].values())
-        ):
+            groups.setdefault(str(sorted(common.items())), (common, {}))[1][level] = case.name
+        found = sorted(groups.values(), key=lambda of: min(order[name] for name in of[1].values()))
+        for common, levels in found:
             if len(levels) > 1:
                 known.setdefault(tuple(levels.values()), (common, levels))
     every = [common for common, _ in known.values()]
@@ -370,3 +395,14 @@ def _title(spec: FigureSpec, common: Mapping[str, Any], every: Sequence[Mapping[
             words.append(next(told, f"{name} {level}"))
     placed = [wording.counted(common[p], word) for p, word in places.items() if p in common]
     return ", ".join([*words, *placed])
+
+
+def ratios(table: pd.DataFrame, bars: Bars) -> dict[int, float]:
+    """Cost ratios by level of bars in a table in s, with rows place, code and x, columns series."""
+    of_code = table.xs((bars.place, bars.code))
+    if bars.x:
+        row = of_code.xs(bars.x).dropna()
+        counts = {name: name.removesuffix("/node") for name in row.index if "/node" in name}
+        return {int(count): float(row[name] / row[bars.over]) for name, count in counts.items()}
+    divided = (of_code[bars.series] / of_code[bars.over]).dropna()
+    return dict(sorted((int(str(x)), float(ratio)) for x, ratio in divided.items()))

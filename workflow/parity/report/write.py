@@ -4,17 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity.analysis.descriptive import STAGES
-from parity.benchmarks.description import Form
 from parity.records.timed import CaseTime
 from parity.report import texts
 from parity.report.figures import compare, figures, style
 from parity.report.figures.specs import LEDGER, OVERVIEW
 from parity.report.tables import measured, published, results
-from parity.report.tables.published import PublishedValue
 from parity.report.tables.table import Table, write_all
 from parity.report.view import View
 
-NOT_DRAWN = "not-drawn.txt"
 # Each makes a table of a dataset.
 TABLES = (
     results.answers, results.results, results.differences, results.factorial, results.steps,
@@ -22,26 +19,16 @@ TABLES = (
     measured.return_levels, measured.replay, measured.timeouts, measured.time_in_mpi,
     measured.message_sizes, measured.placement, measured.byte_ledger, measured.request_ledger,
     measured.cases, results.ledger, results.losses, results.exclusions, measured.machine,
-    measured.environment, measured.images, results.not_tested,
-)  # fmt: skip
+    measured.environment, measured.images, results.not_tested)  # fmt: skip
 
 
-def write(
-    view: View,
-    published_values: Sequence[PublishedValue],
-    folder: Path,
-    times: Sequence[CaseTime] = (),
-    lasted: float = 0.0,
-) -> None:
+def write(view: View, published_values: Sequence[published.PublishedValue], folder: Path,
+          times: Sequence[CaseTime] = (), lasted: float = 0.0) -> None:  # fmt: skip
     """Write figures, tables, texts and what is not drawn into a dataset's folder."""
     absent = draw(view, folder / "figures")
-    made = all_tables(view, published_values)
-    write_all(made, folder / "tables", view.origin.note)
-    for name, text in (
-        ("numbers.tex", texts.numbers(view)),
-        ("summary.txt", texts.summary(view, times, lasted)),
-        (NOT_DRAWN, "".join(f"{line}\n" for line in absent)),
-    ):
+    write_all(all_tables(view, published_values), folder / "tables", view.origin.note)
+    told = {"numbers.tex": texts.numbers(view), "summary.txt": texts.summary(view, times, lasted)}
+    for name, text in (told | {"not-drawn.txt": "".join(f"{of}\n" for of in absent)}).items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
@@ -60,18 +47,13 @@ def draw(view: View, folder: Path) -> list[str]:
             absent.append(f"{spec.name}: the same in all runs, or no law fits")
         else:
             style.save(figures.draw(view, spec), folder, spec.name)
-    ratios = {(row.case, row.metric) for row in view.plan.comparisons}
-    twin = next((spec.name for spec in view.drawn if view.form(spec) in (Form.PANELS, Form.LADDER)
-                 and ratios <= {(case, q.metric) for case, q in compare.columns(view, spec)}), "")  # fmt: skip
-    if twin:
-        absent.append(f"{OVERVIEW}: {twin} has all of it")
-    elif every_ratio := compare.overview(view):
+    if every_ratio := compare.overview(view):
         style.save(every_ratio, folder, OVERVIEW)
     else:
         absent.append(f"{OVERVIEW}: no comparison of this study has a margin")
     return absent
 
 
-def all_tables(view: View, published_values: Sequence[PublishedValue]) -> list[Table]:
+def all_tables(view: View, published_values: Sequence[published.PublishedValue]) -> list[Table]:
     """Every table; some have no rows."""
     return [*(make(view) for make in TABLES), published.table(view, published_values)]

@@ -15,21 +15,16 @@ def arms() -> dict[str, Arm]:
 
 
 class Arms(Mapping[str, Arm]):
-    """Arms by name; also under each name that a module's `derived` tells the arm of.
+    """Arms by name; also under each name that a module's `derived` tells the arm of."""
 
-    So are a CPU limit, a network of its own and a step that a study gives; none of these is listed.
-    """
-
+    # So are a CPU limit, a network of its own and a step that a study gives; none is listed.
     def __init__(self, listed: Mapping[str, Arm]) -> None:
         self._listed = listed
         self._makers = modules_with(sys.modules[__name__], "derived")
 
     def __getitem__(self, name: str) -> Arm:
-        if name in self._listed:
-            return self._listed[name]
-        arm: Arm | None = next(
-            filter(None, (make(name, self._listed) for make in self._makers)), None
-        )
+        made: Iterator[Arm | None] = (make(name, self._listed) for make in self._makers)
+        arm = self._listed.get(name) or next(filter(None, made), None)
         if arm is None:
             raise KeyError(name)
         return arm

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from parity.core.commands import Availability, answer_of, is_installed, no_fuse, output_of
 from parity.runtimes import debian_unstable
-from parity.runtimes.model import HOSTS, Arm, Launch, absent
+from parity.runtimes.model import HOSTS, Launch, Named, absent, arms_of
 from parity.runtimes.namespaces import no_user_namespaces
 
 PREFIX = Path("/opt/parity/apptainer")
@@ -22,15 +22,9 @@ def program() -> str:
 
 
 @dataclass(frozen=True)
-class Apptainer(Arm):
-    """`apptainer exec` in a user namespace: the mode that needs neither setuid nor root.
+class Apptainer(Named):
+    """`apptainer exec` in a user namespace: the mode that needs neither setuid nor root."""
 
-    By default Apptainer mounts the caller's home, working directory, /tmp and some files
-    of /etc; here nothing of the host but its devices and the scratch directory comes in.
-    """
-
-    name: str
-    title: str
     # Whether the ranks of a node are in one user and mount namespace.
     variant: bool = False  # type: ignore[misc]
 
@@ -48,24 +42,20 @@ class Apptainer(Arm):
         return no_user_namespaces() or no_fuse() or Availability(True, version=version)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        # By default it mounts the caller's home, working directory, /tmp and some files of /etc;
+        # here nothing of the host but its devices and the scratch directory comes in.
         binds = [launch.scratch, HOSTS, *(f"{path}:{path}:ro" for path in launch.binds)]
-        return [
-            *(program(), "--silent", "exec", *(["--sharens"] if self.variant else [])),
-            *("--userns", "--cleanenv", "--no-mount=home,tmp,cwd,bind-paths"),
-            f"--bind={','.join(map(str, binds))}",
-            launch.location,
-            *inner,
-        ]
+        words = [program(), "--silent", "exec", *(["--sharens"] if self.variant else [])]
+        words += ["--userns", "--cleanenv", "--no-mount=home,tmp,cwd,bind-paths"]
+        return [*words, f"--bind={','.join(map(str, binds))}", launch.location, *inner]
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
-            environment = {"APPTAINER_TMPDIR": folder, "APPTAINER_CACHEDIR": folder}
             argv = [program(), "build", "--force", str(destination), f"oci:{oci}"]
-            output_of(argv, environment=environment)
+            output_of(argv, environment={"APPTAINER_TMPDIR": folder, "APPTAINER_CACHEDIR": folder})
         return str(destination)
 
     def install(self) -> None:
-        """Apptainer from Debian's unstable release, in a folder of its own."""
         if not answer_of([program(), "--version"])[0]:
             debian_unstable.install("apptainer", _LIBRARIES, _PROGRAMS, PREFIX, _lay_out)
 
@@ -79,7 +69,4 @@ def _lay_out(tree: Path) -> None:
         (tree / "usr/lib" / name).symlink_to(Path("..", name))
 
 
-ARMS = (
-    Apptainer("apptainer", "Apptainer"),
-    Apptainer("apptainer-sharens", "Apptainer (one namespace)", variant=True),
-)
+ARMS = arms_of(Apptainer)

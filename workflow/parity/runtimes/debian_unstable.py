@@ -1,8 +1,7 @@
 """Installs programs of Debian's unstable release where the distribution's are absent or too old.
 
-They need a newer C library than the host's. They get one of their own, in a private folder
-and through their ELF headers alone, so that nothing of the host changes and nothing that is
-measured can pick it up.
+They need a newer C library than the host's, and get one in a private folder, by their ELF headers
+alone: nothing of the host changes, and nothing that is measured can pick it up.
 """
 
 import shutil
@@ -22,13 +21,8 @@ def install(
     package: str, libraries: Sequence[str], programs: Sequence[str], prefix: Path,
     lay_out: Callable[[Path], None] = lambda tree: None,
 ) -> None:  # fmt: skip
-    """Download, unpack and link a package's programs into the folder `prefix` (root only).
-
-    Args:
-        libraries: packages of the libraries that its programs are given.
-        programs: paths in the package.
-        lay_out: changes the unpacked package.
-    """
+    """Download, unpack and link a package's programs (paths in it) into `prefix` (root only)."""
+    # They are given the libraries of other packages; `lay_out` changes the unpacked package.
     prefix.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=prefix.parent) as name:
         folder = Path(name)
@@ -52,9 +46,8 @@ def install(
 
 def _download(wanted: Sequence[str], folder: Path) -> list[Path]:
     """The packages, through an apt state of their own: the host's lists stay as they are."""
-    form = "$(ORIGIN)\t$(LABEL)\t$(REPO_URI)"
-    lines = output_of(["apt-get", "indextargets", "--format", form]).splitlines()
-    targets = [line.split("\t") for line in lines]
+    asked = ["apt-get", "indextargets", "--format", "$(ORIGIN)\t$(LABEL)\t$(REPO_URI)"]
+    targets = [line.split("\t") for line in output_of(asked).splitlines()]
     mirrors = [uri for origin, label, uri in targets if origin == label == "Debian"]
     if not mirrors:
         problem = f"{wanted[0]} comes from Debian, and apt knows no Debian mirror"
@@ -66,16 +59,12 @@ def _download(wanted: Sequence[str], folder: Path) -> list[Path]:
     sources = folder / "sources.list"
     sources.write_text(f"deb [signed-by={_KEYRING}] {mirrors[0]} sid main\n")
     settings = {
-        "Dir::Etc::sourcelist": sources,
-        "Dir::Etc::sourceparts": "/dev/null",
-        "Dir::State::lists": folder / "lists",
-        "Dir::State::status": folder / "status",
-        "Dir::Cache": folder / "cache",
-        "APT::Sandbox::User": "root",
-        # A mirror may be frozen at some day, and the unstable release is dated for a week
-        # only. Its signature is checked all the same.
-        "Acquire::Check-Valid-Until": "false",
-    }
+        "Dir::Etc::sourcelist": sources, "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::State::lists": folder / "lists", "Dir::State::status": folder / "status",
+        "Dir::Cache": folder / "cache", "APT::Sandbox::User": "root",
+        # A mirror may be frozen at some day, and the unstable release is dated for a week only.
+        "Acquire::Check-Valid-Until": "false",  # Its signature is checked all the same.
+    }  # fmt: skip
     apt = ["apt-get", *(f"-o{key}={setting}" for key, setting in settings.items())]
     output_of([*apt, "update"])
     output_of([*apt, "--yes", "--download-only", "--no-install-recommends", "install", *wanted])

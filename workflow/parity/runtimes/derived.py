@@ -9,7 +9,6 @@ from typing import Any
 
 from parity.core.commands import Availability
 from parity.core.spack_paths import PREFIX
-from parity.runtimes.ladder import Step
 from parity.runtimes.model import HOST_MPI, SHARED, Arm, Launch, absent
 from parity.runtimes.native import Native
 
@@ -27,17 +26,10 @@ class Derived(Arm):
     name: str
     title: str
 
-    runtime = of_base("runtime")
-    image_format = of_base("image_format")
-    root_filesystem = of_base("root_filesystem")
-    isolates = of_base("isolates")
-    lasting = of_base("lasting")
-    probe = of_base("probe")
-    command = of_base("command")
-    limit_words = of_base("limit_words")
-    digest = of_base("digest")
-    size = of_base("size")
-    cleanup = of_base("cleanup")
+    runtime, isolates, lasting = of_base("runtime"), of_base("isolates"), of_base("lasting")
+    image_format, root_filesystem = of_base("image_format"), of_base("root_filesystem")
+    probe, command, limit_words = of_base("probe"), of_base("command"), of_base("limit_words")
+    digest, size, cleanup = of_base("digest"), of_base("size"), of_base("cleanup")
 
 
 _LIBRARIES = Path("/usr/lib") / f"{platform.machine()}-linux-gnu"
@@ -76,7 +68,6 @@ class Linked(Derived):
     link_set: str
 
     def probe(self) -> Availability:
-        """Whether the runtime is here, and what is to be shown."""
         presence: Availability = self.base.probe()
         if presence.available and not _SHOWN[self.link_set]():
             return _ABSENT[self.link_set]
@@ -97,13 +88,8 @@ def linked(arms: Iterable[Arm]) -> list[Arm]:
     ]
 
 
-@dataclass(frozen=True)
 class Given(Native):
     """A rung of a ladder; what it runs is the program's words in the plan, whatever they start."""
-
-    runtime: str = Step.runtime
-    look = Step.look
-    is_native = False
 
 
 def derived(name: str, arms: Mapping[str, Arm]) -> Arm | None:

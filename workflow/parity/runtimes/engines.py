@@ -14,8 +14,8 @@ from typing import ClassVar
 
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
-from parity.runtimes.limits import CpuLimit, engine_words
-from parity.runtimes.model import Arm, Launch, absent, probed, store_name
+from parity.runtimes.limits import CpuLimit
+from parity.runtimes.model import Launch, Named, absent, arms_of, probed, store_name
 from parity.runtimes.namespaces import no_user_namespaces
 
 # No network of its own making: runs use the host's, and the daemon leaves the host's
@@ -30,32 +30,34 @@ COPIES = "storage driver vfs, by which every start copies the image"
 _MOST_PROCESSES = Path("/proc/sys/kernel/pid_max")
 
 
-class Engine(Arm):
-    """What the engines share: an image in a store, run by its id; a name for each container.
-
-    The output goes to the runner alone: without `--log-driver=none` the engine keeps a copy. A
-    writable container has a layer of its own, an overlay on the store's disk, which ends with it.
-    """
+@dataclass(frozen=True)
+class Engine(Named):
+    """What the engines share: an image in a store, run by its id; a name for each container."""
 
     engine: ClassVar[tuple[str, ...]]  # the program, and its words before those of its command
     store: ClassVar[str]  # where skopeo puts the image, before its name
-    is_writable: bool = False
+    is_writable: bool = False  # by a layer, an overlay on the store's disk, which ends with it
 
     @property
     def variant(self) -> bool:  # type: ignore[override]
         return self.is_writable
 
     def _run(self, *own: str, launch: Launch, inner: Sequence[str]) -> list[str]:
-        return [
-            *(*self.engine, "run", "--rm", f"--name={launch.name}", "--pull=never"),
-            *("--log-driver=none", "--network=host", *own, "--volume=/dev/shm:/dev/shm"),
-            f"--volume={launch.scratch}:{launch.scratch}",
-            *(f"--volume={path}:{path}:ro" for path in launch.binds),
-            *(*launch.limits, launch.location, *inner),
-        ]
+        # The output goes to the runner alone: without `--log-driver=none` the engine keeps a copy.
+        words = [*self.engine, "run", "--rm", f"--name={launch.name}", "--pull=never"]
+        words += ["--log-driver=none", "--network=host", *own, "--volume=/dev/shm:/dev/shm"]
+        words += [f"--volume={launch.scratch}:{launch.scratch}"]
+        words += [f"--volume={path}:{path}:ro" for path in launch.binds]
+        return [*words, *launch.limits, launch.location, *inner]
 
     def limit_words(self, limit: CpuLimit) -> list[str] | None:
-        return engine_words(limit)
+        if limit.burst_us or limit.is_idle:
+            return None  # They have no options for it.
+        words = [f"--cpu-shares={limit.shares}"] if limit.shares else []
+        if limit.quota_us:
+            words += [f"--cpu-period={limit.period_us}", f"--cpu-quota={limit.quota_us}"]
+        words += [f"--cgroup-parent=/{limit.group}"] if limit.group else []
+        return words + ([f"--cpuset-cpus={limit.cpu_list}"] if limit.cpus else [])
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         name = store_name(oci)
@@ -82,12 +84,7 @@ def _as_digest(identity: str) -> str:
 class Docker(Engine):
     """`docker run`; capabilities and seccomp profile are Docker's own defaults, as users have."""
 
-    name: str
-    title: str
     isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
-    is_writable: bool = False
-    inherits_network = False
-    engine, store = ("docker",), "docker-daemon:"
 
     def probe(self) -> Availability:
         if not is_installed("docker"):
@@ -109,7 +106,6 @@ class Docker(Engine):
         answer_of(["docker", "rm", "--force", *(launch.name for launch in launches)], seconds=60)
 
     def start_service(self) -> None:
-        """Start the daemon if none answers (UserError if it does not then); it outlives us."""
         if not shutil.which("dockerd") or self.probe().available:
             return
         _forget_dead_daemon()
@@ -125,11 +121,8 @@ class Docker(Engine):
 
 
 def _forget_dead_daemon() -> None:
-    """Remove the daemon's pid file if its process is not a daemon of Docker any more.
-
-    A machine that was switched off leaves the file, and the daemon refuses to start as soon
-    as any other process has that number.
-    """
+    """Remove the daemon's pid file if its process is not a daemon of Docker any more."""
+    # A machine that was switched off leaves it, and none starts while any process has the number.
     with suppress(OSError):
         number = DAEMON_PID.read_text(encoding="ascii").strip()
         program = Path("/proc", number, "comm")
@@ -138,37 +131,23 @@ def _forget_dead_daemon() -> None:
 
 
 def ulimits() -> list[str]:
-    """Our own hard limits as options.
-
-    Podman's defaults are above them, and raising a limit takes a capability that not
-    even every root has. Podman cuts its own process limit at the kernel's largest pid
-    before it starts the container, so no container can have more.
-    """
+    """Our own hard limits as options."""
+    # Podman's defaults are above them, and raising a limit takes a capability that not even every
+    # root has. Podman cuts its own process limit at the kernel's largest pid before it starts the
+    # container, so no container can have more.
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-    largest_pid = int(_MOST_PROCESSES.read_text())
-    if processes == resource.RLIM_INFINITY or processes > largest_pid:
-        processes = largest_pid
+    processes, most = resource.getrlimit(resource.RLIMIT_NPROC)[1], int(_MOST_PROCESSES.read_text())
+    processes = most if processes == resource.RLIM_INFINITY else min(processes, most)
     return [f"--ulimit=nofile={files}:{files}", f"--ulimit=nproc={processes}:{processes}"]
 
 
 @dataclass(frozen=True)
 class Podman(Engine):
-    """`podman run` with runc: crun refuses mixed cgroup layouts.
+    """`podman run` with runc: crun refuses mixed cgroup layouts."""
 
-    `shared`: namespaces that the container shares with the host. Ranks of one node that all have
-    process 1 in namespaces of their own take each other for themselves in Open MPI 4's shared
-    memory, and crash.
-    """
-
-    name: str
-    title: str
+    # Namespaces that it shares with the host. Ranks of a node that all have process 1 in namespaces
+    # of their own take each other for themselves in Open MPI 4's shared memory, and crash.
     shared: tuple[str, ...] = ()
-    is_writable: bool = False
-    # It holds the user namespace of an ordinary user's containers.
-    lasting = ("catatonit", "podman pause")
-    engine: ClassVar[tuple[str, ...]] = ("podman", "--runtime=runc")
-    store = "containers-storage:localhost/"
 
     @property
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -203,7 +182,6 @@ class PodmanHpc(Podman):
     """`podman-hpc run`, with the host's processes, so that ranks of a node see each other."""
 
     shared: tuple[str, ...] = ("ipc", "pid")
-    engine = ("podman-hpc",)
 
     def probe(self) -> Availability:
         return probed("podman-hpc", "https://github.com/NERSC/podman-hpc")
@@ -218,11 +196,4 @@ class PodmanHpc(Podman):
         return _as_digest(output_of(self._inspected("Id", name)))
 
 
-ARMS = (
-    Docker("docker", "Docker"),
-    Docker("docker-writable", "Docker (own layer)", is_writable=True),
-    Podman("podman", "Podman"),
-    Podman("podman-shared", "Podman (host's processes)", ("ipc", "pid")),
-    Podman("podman-writable", "Podman (own layer)", is_writable=True),
-    PodmanHpc("podman-hpc", "Podman-HPC"),
-)
+ARMS = arms_of(Docker, Podman, PodmanHpc)

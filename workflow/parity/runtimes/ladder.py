@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import signal
+import struct
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,19 +24,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, NamedTuple
+
+import msgspec
 
 from parity.core.commands import Availability, answer_of, is_installed, no_fuse
 from parity.core.errors import UserError
-from parity.runtimes.limits import (
-    CONTROL_GROUPS,
-    CpuLimit,
-    control_group_version,
-    control_group_words,
-)
-from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, absent, name_in
-from parity.runtimes.namespaces import mounted, no_user_namespaces
+from parity.runtimes import limits
+from parity.runtimes.limits import control_group_version
+from parity.runtimes.model import HOSTS, SCRATCH, Launch, Named, absent, name_in
+from parity.runtimes.namespaces import mounted, mounting, no_user_namespaces
 
 PROFILE = Path("/usr/share/containers/seccomp.json")
 LIBRARY = "libseccomp.so.2"
@@ -46,68 +44,43 @@ _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le", "s390x
 # seccomp.h: actions, and comparisons of arguments.
 _ALLOW, _ERRNO = 0x7FFF_0000, 0x0005_0000
 _COMPARISONS = ("NE", "LT", "LE", "EQ", "GE", "GT", "MASKED_EQ")
-_UNKNOWN_CALL = -1
-
-
-class _Comparison(ctypes.Structure):
-    """`struct scmp_arg_cmp` of seccomp.h."""
-
-    _fields_ = (
-        ("argument", ctypes.c_uint),
-        ("comparison", ctypes.c_int),
-        ("first", ctypes.c_uint64),
-        ("second", ctypes.c_uint64),
-    )
 
 
 class Rule(NamedTuple):
-    """What happens when a system call is made.
-
-    Attributes:
-        action: `SCMP_ACT_ALLOW`, or `SCMP_ACT_ERRNO` with the error in its low bits.
-        comparisons: (argument, comparison, first value, second value), all of which must
-            hold for the rule to apply; empty if it always does.
-    """
+    """What happens when a system call is made."""
 
     call: str
-    action: int
+    action: int  # `SCMP_ACT_ALLOW`, or `SCMP_ACT_ERRNO` with the error in its low bits
+    # (argument, comparison, first value, second value), all of which must hold for it to apply.
     comparisons: tuple[tuple[int, int, int, int], ...] = ()
 
 
 def _action(name: str, error: int | None) -> int:
     if name not in ("SCMP_ACT_ALLOW", "SCMP_ACT_ERRNO"):
         raise UserError(f"unknown action {name}", where=str(PROFILE))
-    return (
-        _ALLOW if name == "SCMP_ACT_ALLOW" else _ERRNO | (errno.EPERM if error is None else error)
-    )
+    refused_by = errno.EPERM if error is None else error
+    return _ALLOW if name == "SCMP_ACT_ALLOW" else _ERRNO | refused_by
 
 
 def rules(profile: Mapping[str, Any], machine: str) -> Iterator[Rule]:
-    """The profile's rules for a container on one machine (`amd64`), in the profile's order.
-
-    Raises UserError for an action that is neither to allow nor to refuse.
-    """
+    """The profile's rules for a container on a machine (`amd64`), or UserError, in its order."""
     for entry in profile["syscalls"]:
         includes, excludes = entry.get("includes") or {}, entry.get("excludes") or {}
-        if not (
+        if (
             machine in includes.get("arches", [machine])
             and machine not in excludes.get("arches", [])
             and CAPABILITIES.issuperset(includes.get("caps", []))
             and CAPABILITIES.isdisjoint(excludes.get("caps", []))
         ):
-            continue
-        comparisons = tuple(
-            (
-                argument["index"],
-                1 + _COMPARISONS.index(argument["op"].removeprefix("SCMP_CMP_")),
-                argument["value"],
-                argument.get("valueTwo", 0),
-            )
-            for argument in entry.get("args") or ()
-        )
-        action = _action(entry["action"], entry.get("errnoRet"))
-        for call in entry["names"]:
-            yield Rule(call, action, comparisons)
+            comparisons = tuple(
+                (
+                    each["index"], 1 + _COMPARISONS.index(each["op"].removeprefix("SCMP_CMP_")),
+                    each["value"], each.get("valueTwo", 0),
+                )
+                for each in entry.get("args") or ()
+            )  # fmt: skip
+            action = _action(entry["action"], entry.get("errnoRet"))
+            yield from (Rule(call, action, comparisons) for call in entry["names"])
 
 
 def no_profile() -> Availability | None:
@@ -122,11 +95,8 @@ def no_profile() -> Availability | None:
 
 
 def write_filter(file: Path) -> None:
-    """Write the filter, as the kernel takes it (an array of `struct sock_filter`), to a file.
-
-    Like in a container it knows the calls of 32-bit programs of the same machine, too. UserError
-    if the profile or libseccomp is missing, or one does not know the other.
-    """
+    """Write the filter, as the kernel takes it (an array of `struct sock_filter`); or UserError."""
+    # Like in a container it knows the calls of 32-bit programs of the same machine, too.
     if missing := no_profile():
         raise UserError(f"no filter of system calls: {missing.reason}", action=missing.remedy)
     file.write_bytes(_filter(PROFILE))
@@ -154,18 +124,17 @@ def _filter(profile_file: Path) -> bytes:
                     library.seccomp_arch_add(context, ctypes.c_uint32(architecture(name)))
         for rule in rules(profile, _MACHINES.get(platform.machine(), "")):
             number = library.seccomp_syscall_resolve_name(rule.call.encode())
-            if number == _UNKNOWN_CALL:
+            if number == -1:
                 continue  # Younger than this libseccomp: the default refuses it, as for runc.
-            count = len(rule.comparisons)
-            comparisons = (_Comparison * count)(*(_Comparison(*c) for c in rule.comparisons))
-            failure = library.seccomp_rule_add_array(
-                context, ctypes.c_uint32(rule.action), number, count, comparisons
-            )
+            # An array of `struct scmp_arg_cmp`.
+            comparisons = b"".join(struct.pack("IiQQ", *each) for each in rule.comparisons)
+            asked = (ctypes.c_uint32(rule.action), number, len(rule.comparisons), comparisons)
+            failure = library.seccomp_rule_add_array(context, *asked)
             # The profile has some rules twice.
             if failure not in (0, -errno.EEXIST):
                 what = f"libseccomp refuses a rule: {rule} ({failure})"
                 raise UserError(what, where=str(PROFILE))
-        with TemporaryFile() as output:
+        with tempfile.TemporaryFile() as output:
             if failure := library.seccomp_export_bpf(context, output.fileno()):
                 raise UserError(f"libseccomp cannot write the filter: {failure}")
             output.seek(0)
@@ -174,59 +143,35 @@ def _filter(profile_file: Path) -> bytes:
         library.seccomp_release(context)
 
 
-_LONGEST_END_SECONDS = 5
-_TRIES = 3
-
+_LONGEST_END_SECONDS, _TRIES = 5, 3
 # Runs the words in a control group of their own, in every hierarchy that there is, as an
 # engine does: below the caller's group in those of version 1 (where a new cpuset is
 # empty), beside it in version 2, where a group that has processes hands no controller
 # down. Words such as cpu.shares=512 in front of the others are what to write into the files of
 # these groups. The outer shell ($$) stays where it is, and removes the groups after the program.
 CONTROL_GROUP = Path(__file__).with_name("ladder_control_group.sh").read_text(encoding="utf-8")
-
 # Bubblewrap reads the filter from an open file.
-FILTERED = """
-filter=$1
-shift
-exec "$@" 9< "$filter"
-"""
+FILTERED = '\nfilter=$1\nshift\nexec "$@" 9< "$filter"\n'
 
 
-class Mechanism(NamedTuple):
-    """One mechanism: the namespace that it makes, bubblewrap's words for it, Debian packages."""
+class Mechanism(msgspec.Struct, frozen=True):
+    """One mechanism, as ladder.yaml says of each."""
 
     namespace: str = ""
     words: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
 
 
-# In the order in which they are added. A network namespace's loopback, over which mpirun
-# finds its ranks, bubblewrap brings up.
-MECHANISMS = {
-    "cgroup": Mechanism(),
-    "mount": Mechanism("mnt", packages=("bubblewrap",)),
-    "pid": Mechanism("pid", ("--unshare-pid", "--proc", "/proc")),
-    "ipc": Mechanism("ipc", ("--unshare-ipc",)),
-    "user": Mechanism("user", ("--unshare-user",)),
-    "net": Mechanism("net", ("--unshare-net",)),
-    "seccomp": Mechanism(
-        "", ("--seccomp", "9"), ("golang-github-containers-common", "libseccomp2")
-    ),
-    "squashfs": Mechanism(packages=("squashfs-tools", "squashfuse", "umoci", "util-linux")),
-}
+MECHANISMS = msgspec.yaml.decode(
+    Path(__file__).with_name("ladder.yaml").read_bytes(), type=dict[str, Mechanism]
+)
 
 
 @dataclass(frozen=True)
-class Step(Arm):
-    """The ladder up to one step.
+class Step(Named):
+    """The ladder up to one step, which is named after the last of its mechanisms."""
 
-    `mechanisms`: what is on, in the order of `MECHANISMS`; the step is named after the last.
-    """
-
-    variant = True
-    name: str
-    title: str
-    mechanisms: tuple[str, ...]
+    mechanisms: tuple[str, ...]  # what is on, in the order of `MECHANISMS`
     image_format: str | None = None
     root_filesystem: str = ""
 
@@ -239,8 +184,21 @@ class Step(Arm):
         return tuple(package for name in self.mechanisms for package in MECHANISMS[name].packages)
 
     def probe(self) -> Availability:
-        if missing := self._missing():
+        if "mount" in self.mechanisms:
+            if not is_installed("bwrap"):
+                return absent("not installed", "apt-get install bubblewrap")
+            if os.getuid() and "user" not in self.mechanisms:
+                remedy = "run the study as root: an ordinary user's needs a user namespace as well"
+                return absent("needs root", remedy)
+            if os.getuid() and (missing := no_user_namespaces()):
+                return missing
+        if "seccomp" in self.mechanisms and (missing := no_profile()):
             return missing
+        if "squashfs" in self.mechanisms:
+            if not is_installed("squashfuse_ll"):
+                return absent("no squashfuse", "apt-get install squashfuse")
+            if missing := no_fuse():
+                return missing
         # The image is the run's own; everything else is tried.
         tried = replace(self, mechanisms=tuple(n for n in self.mechanisms if n != "squashfs"))
         with tempfile.TemporaryDirectory() as state:
@@ -260,51 +218,29 @@ class Step(Arm):
             return Availability(True, version=answer_of(["bwrap", "--version"])[1])
         return Availability(True, version=f"{platform.system()} {platform.release()}")
 
-    def _missing(self) -> Availability | None:
-        if "mount" in self.mechanisms:
-            if not is_installed("bwrap"):
-                return absent("not installed", "apt-get install bubblewrap")
-            if os.getuid() and "user" not in self.mechanisms:
-                remedy = "run the study as root: an ordinary user's needs a user namespace as well"
-                return absent("needs root", remedy)
-            if os.getuid() and (missing := no_user_namespaces()):
-                return missing
-        if "seccomp" in self.mechanisms and (missing := no_profile()):
-            return missing
-        if "squashfs" in self.mechanisms:
-            if not is_installed("squashfuse_ll"):
-                return absent("no squashfuse", "apt-get install squashfuse")
-            return no_fuse()
-        return None
-
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         words = ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", launch.name, *launch.limits]
         root = ["--dev-bind", "/", "/"]
         if "squashfs" in self.mechanisms:
             point, scratch = launch.state / "mount", str(launch.scratch)
-            # Only root may mount without a user namespace to do it in.
-            rights = ["--map-root-user"] if os.getuid() else []
-            mount = mounted("squashfuse_ll", launch.location, point)
-            words += ["unshare", *rights, "--mount", *mount]
+            words += [*mounting(), *mounted("squashfuse_ll", launch.location, point)]
             root = ["--ro-bind", str(point), "/", "--dev-bind", "/dev", "/dev"]
             root += ["--ro-bind", "/sys", "/sys", "--bind", scratch, scratch]
             for path in (HOSTS, *launch.binds):
                 root += ["--ro-bind", str(path), str(path)]
         if "seccomp" in self.mechanisms:
-            file = launch.state / "seccomp.bpf"
-            write_filter(file)
+            write_filter(file := launch.state / "seccomp.bpf")
             words += ["/bin/sh", "-euc", FILTERED, "filtered", str(file)]
         if "mount" in self.mechanisms:
             words += ["bwrap", *root]
         return [*words, *(w for name in self.mechanisms for w in MECHANISMS[name].words), *inner]
 
-    def limit_words(self, limit: CpuLimit) -> list[str] | None:
-        return control_group_words(limit, control_group_version())
+    def limit_words(self, limit: limits.CpuLimit) -> list[str] | None:
+        return limits.control_group_words(limit, control_group_version())
 
     def cleanup(self, *launches: Launch) -> None:
-        """End what is left in the run's control groups, and remove them."""
         names = {launch.name for launch in launches}
-        for folder, below, _ in os.walk(CONTROL_GROUPS):
+        for folder, below, _ in os.walk(limits.CONTROL_GROUPS):
             for name in names.intersection(below):
                 _remove(Path(folder, name))
 
@@ -323,11 +259,7 @@ def _remove(group: Path) -> None:
 
 
 ARMS = tuple(
-    Step(
-        f"ladder-{name}",
-        f"+{name}",
-        tuple(MECHANISMS)[:last],
-        *(("squashfs", "fuse") if name == "squashfs" else ()),
-    )
+    Step(f"ladder-{name}", f"+{name}", tuple(MECHANISMS)[:last], *image)
     for last, name in enumerate(MECHANISMS, start=1)
+    for image in [("squashfs", "fuse") if name == "squashfs" else ()]
 )

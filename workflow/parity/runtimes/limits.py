@@ -1,4 +1,4 @@
-"""What a control group lets its processes have of the CPUs, in the words of engines and kernel."""
+"""What a control group lets its processes have of the CPUs, in the words of the kernel."""
 
 import re
 from dataclasses import dataclass
@@ -11,16 +11,12 @@ _REFUSAL = re.compile(r".*(?:cfs[ _](?:quota|period|burst)|cpu\.(?:max|shares|we
 
 @dataclass(frozen=True)
 class CpuLimit:
-    """A limit of CPU time; what is None or empty is left as it is.
-
-    Attributes:
-        shares: share of CPUs that others want, too, in the numbers of version 1 (1024 is usual).
-    """
+    """A limit of CPU time; what is None or empty is left as it is."""
 
     quota_us: int | None = None  # CPU time in each period
     period_us: int = 100_000  # length of such a period
     burst_us: int = 0  # what may be had in addition of what was left in earlier periods
-    shares: int | None = None
+    shares: int | None = None  # of CPUs that others want, too, as version 1 has it (usually 1024)
     is_idle: bool = False  # whether it has CPUs only when nobody else wants them
     cpus: tuple[int, ...] = ()  # the set of CPUs
     group: str = ""  # the control group, without a slash before it, below which its own is made
@@ -32,7 +28,6 @@ class CpuLimit:
 
     @property
     def cpu_list(self) -> str:
-        """The set of CPUs as the kernel and engines take it."""
         return ",".join(map(str, self.cpus))
 
     @property
@@ -40,24 +35,12 @@ class CpuLimit:
         """What a program has to read in its control group, by the names of selfish's trace."""
         # Of shares and weight each version has one.
         values = {"shares": self.shares, "weight": self.weight} if self.shares else {}
-        if self.quota_us:
-            values |= {"quota_us": self.quota_us, "period_us": self.period_us}
-            values |= {"burst_us": self.burst_us}
-        return {name: value for name, value in values.items() if value is not None}
+        for name in ("quota_us", "period_us", "burst_us") if self.quota_us else ():
+            values[name] = getattr(self, name)
+        return values
 
 
 NO_LIMIT = CpuLimit()
-
-
-def engine_words(limit: CpuLimit) -> list[str] | None:
-    """Options of `docker run` and `podman run`; None where they have none for it."""
-    if limit.burst_us or limit.is_idle:
-        return None
-    words = [f"--cpu-shares={limit.shares}"] if limit.shares else []
-    if limit.quota_us:
-        words += [f"--cpu-period={limit.period_us}", f"--cpu-quota={limit.quota_us}"]
-    words += [f"--cgroup-parent=/{limit.group}"] if limit.group else []
-    return words + ([f"--cpuset-cpus={limit.cpu_list}"] if limit.cpus else [])
 
 
 def control_group_version(root: Path = CONTROL_GROUPS) -> int:
@@ -87,5 +70,4 @@ def control_group_words(limit: CpuLimit, version: int) -> list[str]:
 
 def refusal(output: str) -> str:
     """The line of a standard error that tells that a limit was refused; empty if none does."""
-    line = _REFUSAL.search(output)
-    return line.group().strip() if line else ""
+    return line.group().strip() if (line := _REFUSAL.search(output)) else ""

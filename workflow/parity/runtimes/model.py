@@ -5,10 +5,10 @@ import json
 import os
 import platform
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -47,31 +47,22 @@ class Image:
 
 @dataclass(frozen=True)
 class Launch:
-    """The facts a command line is made from.
+    """The facts a command line is made from."""
 
-    Of a program with ranks there is a container for each; then `name` and `host` hold
-    placeholders that are filled in on the node, and the words that hold them are all that
-    differs between ranks. `state` is shared by the ranks and seen by all nodes.
-
-    Attributes:
-        state: private directory of the run for the runtime's own files (an LXC
-            configuration, for instance); it exists when `command` is called.
-        host: name of the node, for a runtime that has to be told it.
-        binds: files and folders of the host that a container shows at the same path, where
-            the image has something already. Read-only, as far as the runtime can.
-        cpus: those that the program is bound to; none where nothing is timed, and then nothing
-            is limited either.
-        limits: words of the runtime's own that limit the program (`Arm.limit_words`).
-    """
-
+    # Of a program with ranks there is a container for each; then `name` and `host` hold what is
+    # filled in on the node, and the words that hold them are all that differs between ranks.
     name: str  # unique name of this run, `[a-z0-9.@-]+`; names the container where there is one
     image: Image | None  # the image in the arm's format; None for arms outside of any container
     scratch: Path  # directory of the run, bound read-write at the same path inside
+    # For the runtime's own files, such as an LXC configuration; it exists when `command` is called,
+    # and is the run's own, shared by its ranks and seen by all nodes.
     state: Path
-    host: str = field(default_factory=platform.node)
+    host: str = field(default_factory=platform.node)  # the node's name, if a runtime has to be told
+    # Files and folders of the host that a container shows at the same path, where the image has
+    # something already. Read-only, as far as the runtime can.
     binds: tuple[Path, ...] = ()
-    cpus: tuple[int, ...] = ()
-    limits: tuple[str, ...] = ()
+    cpus: tuple[int, ...] = ()  # the program's; none where nothing is timed, and so nothing limited
+    limits: tuple[str, ...] = ()  # the runtime's own words for a limit, of `Arm.limit_words`
     address: str = ""  # IPv4 address at which a server is to answer; empty for all other programs
 
     @property
@@ -100,25 +91,21 @@ class Look(NamedTuple):
 
 
 def name_in(folder: Path) -> str:
-    """A container's name that nothing else on a node has: of this process, working in a folder.
-
-    Engines keep one list of names for all clones on a node, and a dead runner's number returns.
-    """
+    """A container's name that nothing else on a node has: of this process, working in a folder."""
+    # Engines keep one list of names for all clones on a node, and a dead runner's number returns.
     digest = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()
     return f"parity-{os.getpid()}-{digest[:8]}"
 
 
-def manifest_digest(oci: Path) -> str:
+def manifest_digest(oci: Path | str) -> str:
     """Digest of the one manifest of an OCI image layout: the head of the chain."""
-    (entry,) = json.loads((oci / "index.json").read_text())["manifests"]
+    (entry,) = json.loads(Path(oci, "index.json").read_text())["manifests"]
     return str(entry["digest"])
 
 
 def store_name(oci: Path) -> str:
-    """What an image store calls the image of a layout: `parity:` and digits of its digest.
-
-    All clones on a node share the node's stores, and each may build another image.
-    """
+    """What an image store calls the image of a layout: `parity:` and digits of its digest."""
+    # All clones on a node share the node's stores, and each may build another image.
     return f"parity:{manifest_digest(oci).partition(':')[2][:16]}"
 
 
@@ -133,79 +120,72 @@ def no_root() -> Availability | None:
 
 
 def probed(
-    program: str, remedy: str, *problems: Callable[[], Availability | None], called: str = "",
-    asked: str = "--version",
-) -> Availability:  # fmt: skip
-    """Whether a program is installed and there is none of the problems, with its version.
-
-    `remedy`: how it is installed. `called`: what is set before the version that the program says of
-    itself.
-    """
+    program: str, remedy: str, *problems: Callable[[], Availability | None], called: str = ""
+) -> Availability:
+    """Whether a program is installed, and no problem there; `called` goes before its version."""
     if not is_installed(program):
         return absent("not installed", remedy)
     if problem := next(filter(None, (look() for look in problems)), None):
         return problem
-    version = answer_of([program, asked])[1].removeprefix(f"{program} from ")
+    version = answer_of([program, "--version"])[1].removeprefix(f"{program} from ")
     return Availability(True, version=f"{called}{version}")
 
 
-_DESCRIBED = msgspec.yaml.decode(Path(__file__).with_name("arms.yaml").read_bytes())
+def _fixed(said: Any) -> Any:
+    """What YAML says, with tuples for its lists."""
+    if isinstance(said, dict):
+        return {key: _fixed(value) for key, value in said.items()}
+    return tuple(map(_fixed, said)) if isinstance(said, list) else said
+
+
+_DESCRIBED = _fixed(msgspec.yaml.decode(Path(__file__).with_name("arms.yaml").read_bytes()))
 
 
 class Arm(ABC):
     """One runtime in one variant.
 
     A module of this package exports its arms as `ARMS: tuple[Arm, ...]`; that is all it takes to
-    add a runtime. What is data of a class here stands in arms.yaml, by its name.
-
-    Attributes:
-        look: how figures draw its runtime; one without is given a colour and a marker by its name.
-        made_from: what `convert` reads: `oci` (the image layout) or `directory`.
-        converter: command that prints the version of the program that makes the
-            format; its first line goes into the images table.
-        root_filesystem: type of the root file system that a run must see, where the
-            format decides it (a SquashFS that was silently unpacked is another type).
-        isolates: namespaces that must differ from the runner's own in every run;
-            all others of `mnt` and `pid` must not (`native` isolates none). `KERNEL` alone
-            where programs run on another one: its namespaces' numbers tell nothing here.
-        is_native: whether it is the plain program, and may be one of an A/A pair.
-        stands_in: whether it may be one of an A/A pair where the image is foreign and there is no
-            native build: the same bytes as in every container, and never called native.
-        does_more: whether it is given more work than others: a study's positive control.
-        placement: where it puts ranks, `packed`, `spread` or `unbound`; empty for where the case
-            has them.
-        lasting: names of processes that the runtime keeps from one run to the next.
-        variant: whether it is something else than its runtime as a site offers it: a step of a
-            ladder, a layer or a network of its own, one mount alone.
-        inherits_network: whether a container gets the network that its command is started in;
-            not where a daemon starts it.
+    add a runtime. What is data of a class here, and of its arms, stands in arms.yaml, by its name.
     """
 
     name: str  # the arm's name in studies, `[a-z0-9-]+`
     runtime: str  # the runtime's name; arms of one runtime share it (and a colour family)
     title: str  # how figures and tables call it
-    look: ClassVar[Look | None] = None
+    look: ClassVar[Look | None] = None  # of its runtime; else one is chosen by the runtime's name
     image_format: str | None = None  # the format it runs from; None outside of any container
     packages: ClassVar[tuple[str, ...]] = ()  # Debian packages that provide it
-    made_from: ClassVar[str] = "oci"
+    made_from: ClassVar[str] = "oci"  # what `convert` reads: `oci` (the layout) or `directory`
+    # Prints the version of the program that makes the format: a line for the table of images.
     converter: ClassVar[tuple[str, ...]] = ()
+    # Type of the root file system that a run must see, where the format decides it (a SquashFS that
+    # was silently unpacked is another type).
     root_filesystem: str = ""
+    # Namespaces that must differ from the runner's own in every run; all others of `mnt` and `pid`
+    # must not (`native` isolates none). `KERNEL` alone where programs run on another one: its
+    # namespaces' numbers tell nothing here.
     isolates: tuple[str, ...] = ()
     link_set: str = OWN  # whose build the measured programs are, one of `LINK_SETS`
-    is_native: ClassVar[bool] = False
+    is_native: ClassVar[bool] = False  # the plain program, which may be one of an A/A pair
+    # May be one where the image is foreign and there is no native build: the same bytes as in every
+    # container, and never called native.
     stands_in: ClassVar[bool] = False
-    does_more: ClassVar[bool] = False
-    placement: str = ""
-    lasting: tuple[str, ...] = ()
+    does_more: ClassVar[bool] = False  # is given more work than others: a study's positive control
+    placement: str = ""  # of its ranks: `packed`, `spread` or `unbound`; empty: as the case has it
+    lasting: tuple[str, ...] = ()  # names of processes that it keeps from one run to the next
+    # The words that end what a killed run left, with {name} and {state} of its launch.
+    ended_by: ClassVar[tuple[str, ...]] = ()
     limit: CpuLimit = NO_LIMIT  # of the CPU time that a program has in it
+    # Something else than its runtime as a site offers it: a step of a ladder, a layer or a network
+    # of its own, one mount alone.
     variant: ClassVar[bool] = False
+    # A container gets the network that its command is started in; not where a daemon starts it.
     inherits_network: ClassVar[bool] = True
+    arms: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)  # what each of the class is given
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for attribute, said in _DESCRIBED.get(cls.__name__, {}).items():
-            value = tuple(said) if isinstance(said, list) else said
-            setattr(cls, attribute, Look(*value) if attribute == "look" else value)
+            setattr(cls, attribute, Look(*said) if attribute == "look" else said)
 
     @abstractmethod
     def probe(self) -> Availability:
@@ -215,10 +195,9 @@ class Arm(ABC):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         """The exact command line that runs `inner` (a list of words) in this arm.
 
-        Nothing of it goes through a shell. The container has no network of its
-        own making, sees `launch.scratch` read-write, and its root read-only where
-        the runtime can. Environment, working directory and CPU binding are set by
-        `inner` itself, equally for all arms. May write files into `launch.state`.
+        Nothing of it goes through a shell. The container has no network of its own making, sees
+        `launch.scratch` read-write, and its root read-only where the runtime can. `inner` sets
+        environment, directory and CPUs, in all arms alike. May write files into `launch.state`.
         """
 
     @property
@@ -250,11 +229,8 @@ class Arm(ABC):
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         """Make the arm's image format; return the image's location (`Image.location`).
 
-        Args:
-            oci: an OCI image layout directory that holds the one image, tagged `parity`.
-            rootfs: the same image unpacked into a directory: what the format `directory` is.
-            destination: path that the image may take (a file or directory of that
-                name); image stores ignore it.
+        `oci`: an OCI image layout with the one image, tagged `parity`. `rootfs`: that one unpacked,
+        which is the format `directory`. `destination`: path that it may take; stores ignore it.
         """
         if self.image_format == "directory":
             return str(rootfs)
@@ -265,21 +241,33 @@ class Arm(ABC):
 
     def digest(self, location: str) -> str:
         """`sha256:…` of what is at `location` now, or an image's id in its store; empty if gone."""
-        path = Path(location)
-        return files.digest(path) if path.exists() else ""
+        return files.digest(path) if (path := Path(location)).exists() else ""
 
     def size(self, location: str) -> int:
         """Bytes that the image takes on disk, or what the image store says of it."""
         return files.size_on_disk(Path(location))
 
     def cleanup(self, *launches: Launch) -> None:
-        """Remove what a killed run may have left behind (a container, a mount); never raises.
-
-        There is a launch for each rank: with thousands a command for each takes minutes.
-        """
+        """Remove what a killed run may have left behind (a container, a mount); never raises."""
+        # There is one for each rank, and engines end thousands by one command, not one by one.
+        for launch in launches if self.ended_by else ():
+            answer_of([w.format(name=launch.name, state=launch.state) for w in self.ended_by])
 
     def install(self) -> None:
         """Install what `packages` cannot (root only); most runtimes need nothing here."""
 
     def start_service(self) -> None:
         """Start a daemon the runtime needs (root only, no service manager); most need none."""
+
+
+@dataclass(frozen=True)
+class Named(Arm):
+    """An arm of a class that has more than one."""
+
+    name: str
+    title: str
+
+
+def arms_of(*kinds: Any) -> tuple[Arm, ...]:
+    """The arms of these classes, with what arms.yaml gives each."""
+    return tuple(kind(**given) for kind in kinds for given in kind.arms)

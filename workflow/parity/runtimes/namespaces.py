@@ -4,10 +4,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from parity.core.commands import Availability, answer_of, is_installed, no_fuse
-from parity.runtimes.model import HOSTS, Arm, Launch, absent, no_root, probed
+from parity.runtimes.model import HOSTS, Arm, Launch, Named, absent, arms_of, no_root, probed
 
 # Assembles the root file system inside the new namespaces; its words come as arguments, never as
 # part of the script. /dev and /sys are the host's, /proc is that of the new process namespace, and
@@ -51,25 +50,17 @@ class Bubblewrap(Arm):
         return probed("bwrap", "apt-get install bubblewrap", no_user_namespaces)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        scratch = str(launch.scratch)
-        binds = [word for path in (HOSTS, *launch.binds) for word in ("--ro-bind", path, path)]
-        return [
-            *("bwrap", "--unshare-user", "--ro-bind", launch.location, "/"),
-            *("--dev-bind", "/dev", "/dev", "--ro-bind", "/sys", "/sys"),
-            # One that is made anew needs processes that are numbered anew.
-            *("--bind", "/proc", "/proc", "--bind", scratch, scratch),
-            *(*map(str, binds), "--", *inner),
-        ]
+        words = ["bwrap", "--unshare-user", "--ro-bind", launch.location, "/"]
+        words += ["--dev-bind", "/dev", "/dev", "--ro-bind", "/sys", "/sys"]
+        # A /proc that is made anew needs processes that are numbered anew.
+        words += ["--bind", "/proc", "/proc", "--bind", *[str(launch.scratch)] * 2]
+        for path in (HOSTS, *launch.binds):
+            words += ["--ro-bind", str(path), str(path)]
+        return [*words, "--", *inner]
 
 
-@dataclass(frozen=True)
-class Chroot(Arm):
+class Chroot(Named):
     """The unpacked image by `chroot`: as root, or in a user namespace."""
-
-    variant = True
-    name: str
-    title: str
-    stands_in: ClassVar[bool] = True
 
     @property
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -77,38 +68,34 @@ class Chroot(Arm):
 
     def probe(self) -> Availability:
         user = [no_user_namespaces] if os.getuid() else []
-        return probed("unshare", _INSTALL, *user, lambda: _no_mounts(self._apart))
+        return probed("unshare", _INSTALL, *user, _no_mounts)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        return [*self._apart, *_entered(launch.location, launch, inner)]
-
-    @property
-    def _apart(self) -> list[str]:
-        return ["unshare", *(["--map-root-user"] if "user" in self.isolates else []), "--mount"]
+        return [*mounting(), *_entered(launch.location, launch, inner)]
 
 
-def _no_mounts(apart: Sequence[str] = ("unshare", "--mount")) -> Availability | None:
+def mounting() -> list[str]:
+    """The words before those that mount: only root may without a user namespace to do it in."""
+    return ["unshare", *(["--map-root-user"] if os.getuid() else []), "--mount"]
+
+
+def _no_mounts() -> Availability | None:
     remedy = "run the study where mount namespaces can be made"
-    return None if answer_of([*apart, "true"])[0] else absent("no mount namespaces", remedy)
+    return None if answer_of([*mounting(), "true"])[0] else absent("no mount namespaces", remedy)
 
 
 def mounted(way: str, image: str, point: Path) -> list[str]:
-    """The words in front of a program's that mount an image in their mount namespace.
-
-    `way`: `directory`, `squashfs`, `overlay`, `memory` (a copy in memory), or the program that
-    serves the files: `fuse-overlayfs`, `squashfuse`, `squashfuse_ll`.
-    """
+    """The words in front of a program's that mount an image in their mount namespace."""
+    # The way: `directory`, `squashfs`, `overlay`, `memory` (a copy in memory), or the program that
+    # serves the files: `fuse-overlayfs`, `squashfuse`, `squashfuse_ll`.
     point.mkdir(exist_ok=True)
     return ["/bin/sh", "-euc", MOUNTED, "mounted", way, image, str(point)]
 
 
 @dataclass(frozen=True)
-class Mount(Arm):
+class Mount(Named):
     """The image mounted in one way."""
 
-    variant = True
-    name: str
-    title: str
     way: str  # as `mounted` has it
     image_format: str
     root_filesystem: str = ""  # `fuse` where a program serves the files
@@ -140,12 +127,4 @@ class Mount(Arm):
         return [*words, *_entered(point, launch, inner)]
 
 
-ARMS = (
-    Namespaces(), Bubblewrap(), Chroot("chroot-a", "Chroot A"), Chroot("chroot-b", "Chroot B"),
-    Mount("mount-directory", "Directory (bind)", "directory", "directory"),
-    Mount("mount-squashfs", "SquashFS (kernel)", "squashfs", "squashfs", "squashfs"),
-    Mount("mount-squashfuse", "squashfuse", "squashfuse", "squashfs", "fuse"),
-    Mount("mount-squashfuse-ll", "squashfuse_ll", "squashfuse_ll", "squashfs", "fuse"),
-    Mount("mount-overlay", "OverlayFS (kernel)", "overlay", "directory", "overlay"),
-    Mount("mount-fuse-overlayfs", "fuse-overlayfs", "fuse-overlayfs", "directory", "fuse"),
-)  # fmt: skip
+ARMS = arms_of(Namespaces, Bubblewrap, Chroot, Mount)

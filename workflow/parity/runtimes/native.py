@@ -9,18 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parity.core.commands import Availability
-from parity.runtimes.model import PACKED, SPREAD, UNBOUND, Arm, Launch
+from parity.runtimes.model import Launch, Named, arms_of
 
 
 @dataclass(frozen=True)
-class Native(Arm):
+class Native(Named):
     """The program on the host itself."""
 
-    variant = True
-    name: str
-    title: str
     placement: str = ""
-    is_native = True
 
     def probe(self) -> Availability:
         return Availability(True, version=f"{platform.system()} {platform.release()}")
@@ -32,21 +28,9 @@ class Native(Arm):
 class NativePlaced(Native):
     """The same with its ranks elsewhere than a case has them."""
 
-    is_native = False
-
 
 class NativeWithMore(Native):
     """The same with more work; the plan's parameters for it say how much."""
 
-    is_native = False
-    does_more = True
 
-
-ARMS = (
-    Native("native-a", "Native A"),
-    Native("native-b", "Native B"),
-    NativePlaced("native-packed", "Native (one node)", PACKED),
-    NativePlaced("native-spread", "Native (a node each)", SPREAD),
-    NativePlaced("native-unbound", "Native (unbound)", UNBOUND),
-    NativeWithMore("native-plus", "Native"),
-)
+ARMS = arms_of(Native, NativePlaced, NativeWithMore)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from parity.core.commands import Availability, answer_of
+from parity.core.commands import Availability
 from parity.runtimes.limits import NO_LIMIT, CpuLimit
-from parity.runtimes.model import HOSTS, Arm, Launch, no_root, probed
+from parity.runtimes.model import HOSTS, Arm, Launch, arms_of, no_root, probed
 
 
 class Lxc(Arm):
@@ -19,30 +19,21 @@ class Lxc(Arm):
         return probed("lxc-execute", "apt-get install lxc", no_root, called="LXC ")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        file = launch.state / "lxc.conf"
         lines = [
             f"lxc.rootfs.path = dir:{launch.location}", "lxc.rootfs.options = ro",
             "lxc.net.0.type = none", "lxc.mount.auto = proc:rw sys:rw",
             "lxc.mount.entry = /dev dev none rbind 0 0", _entry(launch.scratch, "rbind,rw"),
             *(_entry(path, "bind,ro") for path in (HOSTS, *launch.binds)),
         ]  # fmt: skip
-        file.write_text("".join(f"{line}\n" for line in lines))
-        return [
-            *("lxc-execute", f"--name={launch.name}", f"--lxcpath={launch.state}"),
-            *(f"--rcfile={file}", f"--define=lxc.uts.name={launch.host}"),
-            *(*launch.limits, "--", *inner),
-        ]
+        (file := launch.state / "lxc.conf").write_text("".join(f"{line}\n" for line in lines))
+        words = ["lxc-execute", f"--name={launch.name}", f"--lxcpath={launch.state}"]
+        words += [f"--rcfile={file}", f"--define=lxc.uts.name={launch.host}"]
+        return [*words, *launch.limits, "--", *inner]
 
     def limit_words(self, limit: CpuLimit) -> list[str] | None:
         # Where its group is made, and none of what a group limits.
-        if not limit.group or replace(limit, group="") != NO_LIMIT:
-            return None
-        return [f"--define=lxc.cgroup.dir={limit.group}"]
-
-    def cleanup(self, *launches: Launch) -> None:
-        for launch in launches:
-            folder = f"--lxcpath={launch.state}"
-            answer_of(["lxc-stop", f"--name={launch.name}", folder, "--kill"], seconds=30)
+        where_alone = limit.group and replace(limit, group="") == NO_LIMIT
+        return [f"--define=lxc.cgroup.dir={limit.group}"] if where_alone else None
 
 
 def _entry(path: Path, options: str) -> str:
@@ -83,39 +74,22 @@ class Gvisor(Arm):
             *(("bind", str(p), str(p), ["rbind", "ro"]) for p in (HOSTS, *launch.binds)),
         ]
         fields = ("type", "destination", "source", "options")
-        # The program is started in a container that sleeps.
-        sleep = {"args": ["/bin/sleep", "infinity"], "cwd": "/"}
+        sleep = {"args": ["/bin/sleep", "infinity"], "cwd": "/"}  # Programs join one that sleeps.
         bundle = {
-            "ociVersion": "1.0.2",
-            "hostname": launch.host,
+            "ociVersion": "1.0.2", "hostname": launch.host,
             "root": {"path": launch.location, "readonly": True},
             "process": sleep | _as_root([*_RIGHTS, "CAP_SYS_PTRACE"]),
             "mounts": [dict(zip(fields, mount, strict=True)) for mount in mounts],
             "linux": {"namespaces": [{"type": name} for name in ("pid", "ipc", "uts", "mount")]},
-        }
+        }  # fmt: skip
         (launch.state / "config.json").write_text(json.dumps(bundle))
         facts = (str(launch.state), launch.name, ",".join(map(str, launch.cpus)))
         return [*OF_ITS_OWN, "/bin/sh", "-euc", SANDBOX, "sandbox", *facts, *inner]
 
-    def cleanup(self, *launches: Launch) -> None:
-        for launch in launches:
-            state = f"--root={launch.state}/runsc"
-            answer_of(["runsc", state, "--ignore-cgroups", "delete", "--force", launch.name])
-
 
 # Puts the words of a run into a bundle of its own, then becomes runc: of several ranks each has
 # words that are filled in on the node.
-RUN = """import json, os, sys
-from pathlib import Path
-state, name, *words = sys.argv[1:]
-bundle = Path(state, name)
-bundle.mkdir(exist_ok=True)
-config = json.loads(Path(state, "config.json").read_text())
-config["process"]["args"] = words
-(bundle / "config.json").write_text(json.dumps(config))
-argv = ["runc", f"--root={state}/runc", "run", f"--bundle={bundle}", name]
-os.execvp("runc", argv)
-"""
+RUN = Path(__file__).with_name("runc_run.txt").read_text(encoding="utf-8")
 
 
 class Runc(Arm):
@@ -125,28 +99,20 @@ class Runc(Arm):
         return probed("runc", "apt-get install runc", no_root)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        binds = [(path, "rw") for path in (Path("/dev"), launch.scratch)]
-        binds += [(path, "ro") for path in (Path("/sys"), HOSTS, *launch.binds)]
+        binds = [(str(path), "rw") for path in (Path("/dev"), launch.scratch)]
+        binds += [(str(path), "ro") for path in (Path("/sys"), HOSTS, *launch.binds)]
+        mounts = [
+            {"type": "bind", "source": path, "destination": path, "options": ["rbind", access]}
+            for path, access in binds
+        ]
         configuration = {
-            "ociVersion": "1.0.2",
-            "root": {"path": launch.location, "readonly": True},
+            "ociVersion": "1.0.2", "root": {"path": launch.location, "readonly": True},
             "process": {"cwd": "/", "env": [f"PATH={os.defpath}"], **_as_root(_RIGHTS)},
-            "mounts": [
-                {"type": "proc", "source": "proc", "destination": "/proc"},
-                *(
-                    {"type": "bind", "source": str(path), "destination": str(path)}
-                    | {"options": ["rbind", access]}
-                    for path, access in binds
-                ),
-            ],
+            "mounts": [{"type": "proc", "source": "proc", "destination": "/proc"}, *mounts],
             "linux": {"namespaces": [{"type": name} for name in ("ipc", "mount", "pid")]},
-        }
+        }  # fmt: skip
         (launch.state / "config.json").write_text(json.dumps(configuration))
         return [sys.executable, "-c", RUN, str(launch.state), launch.name, *inner]
 
-    def cleanup(self, *launches: Launch) -> None:
-        for launch in launches:
-            answer_of(["runc", f"--root={launch.state}/runc", "delete", "--force", launch.name])
 
-
-ARMS = (Lxc(), Gvisor(), Runc())
+ARMS = arms_of(Lxc, Gvisor, Runc)

@@ -22,7 +22,7 @@ import psutil
 
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
-from parity.runtimes.model import BOOT_ID, HOSTS, Arm, Launch, absent, no_root
+from parity.runtimes.model import BOOT_ID, HOSTS, Launch, Named, absent, arms_of, no_root
 
 PREFIX = Path("/opt/parity/qemu")
 INIT = Path(__file__).with_name("qemu_init.sh")
@@ -32,11 +32,10 @@ KVM = Path("/dev/kvm")
 LONGEST_BOOT_SECONDS = 20
 # In the order in which they are loaded.
 _MODULES = (
-    *("drivers/virtio/virtio_ring", "drivers/virtio/virtio"),
-    *("drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci_legacy_dev"),
-    *("drivers/virtio/virtio_pci", "drivers/char/virtio_console", "fs/fuse/fuse"),
-    "fs/fuse/virtiofs",
-)
+    "drivers/virtio/virtio_ring", "drivers/virtio/virtio", "drivers/virtio/virtio_pci_modern_dev",
+    "drivers/virtio/virtio_pci_legacy_dev", "drivers/virtio/virtio_pci",
+    "drivers/char/virtio_console", "fs/fuse/fuse", "fs/fuse/virtiofs",
+)  # fmt: skip
 _FOLDERS = ("bin", "dev", "guest", "modules", "proc", "root")
 _FOLDER, _PROGRAM = 0o40755, 0o100755
 _SETUP = "as root: make setup"
@@ -81,8 +80,7 @@ def archive(files: Sequence[tuple[str, int, bytes]]) -> bytes:
 
 def guest_release() -> str:
     """The release of the guest's kernel; empty where none is installed."""
-    file = PREFIX / "release"
-    return file.read_text(encoding="utf-8") if file.exists() else ""
+    return file.read_text(encoding="utf-8") if (file := PREFIX / "release").exists() else ""
 
 
 def try_kvm() -> None:
@@ -116,17 +114,14 @@ def _answer() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Qemu(Arm):
+class Qemu(Named):
     """A guest by one accelerator: `kvm` or `tcg`, with the model of a CPU that it has."""
 
-    name: str
-    title: str
     runtime: str
     accelerator: str
     cpu_model: str
 
     def probe(self) -> Availability:
-        """Whether all of it is here; of KVM what the last try since the machine booted told."""
         if not is_installed("qemu-system-x86_64") or not SERVER.exists():
             return absent("not installed", "apt-get install qemu-system-x86")
         if not (release := guest_release()):
@@ -160,7 +155,4 @@ class Qemu(Arm):
             try_kvm()
 
 
-ARMS = (
-    Qemu("kvm", "QEMU (KVM)", "qemu", "kvm", "host"),
-    Qemu("qemu-tcg", "QEMU (emulated)", "qemu-tcg", "tcg", "max"),
-)
+ARMS = arms_of(Qemu)

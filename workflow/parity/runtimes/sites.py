@@ -14,7 +14,7 @@ from pathlib import Path
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.core.files import read_input
-from parity.runtimes.model import HOSTS, Arm, Launch, absent, probed, store_name
+from parity.runtimes.model import HOSTS, Arm, Launch, Named, absent, arms_of, probed, store_name
 from parity.runtimes.namespaces import no_user_namespaces
 
 
@@ -79,9 +79,9 @@ class Shifter(Arm):
         return Availability(True) if here else absent("not installed", "github.com/NERSC/shifter")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        volumes = [f"--volume={path}:{path}:ro" for path in launch.binds]
-        scratch = f"--volume={launch.scratch}:{launch.scratch}"
-        return ["shifter", f"--image={launch.location}", scratch, *volumes, *inner]
+        volumes = [f"--volume={launch.scratch}:{launch.scratch}"]
+        volumes += [f"--volume={path}:{path}:ro" for path in launch.binds]
+        return ["shifter", f"--image={launch.location}", *volumes, *inner]
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         site = dict(re.findall(r"(?m)^(imageGateway|system)=(\S+)", read_input(CONFIGURATION)))
@@ -109,11 +109,9 @@ SRUN = ("srun", "--quiet", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=n
 
 
 @dataclass(frozen=True)
-class SlurmPlugin(Arm):
+class SlurmPlugin(Named):
     """An option of `srun` that takes a SquashFS file."""
 
-    name: str
-    title: str
     option: str
 
     def probe(self) -> Availability:
@@ -135,15 +133,11 @@ class SlurmPlugin(Arm):
         words += ["--container-readonly", "--no-container-mount-home", "--no-container-entrypoint"]
         if self.option == "--environment":
             # JSON's texts, and lists of them, are TOML's as well.
-            image, shown = json.dumps(launch.location), json.dumps(mounts)
-            words = [f"{self.option}={launch.state / 'environment.toml'}"]
-            (launch.state / "environment.toml").write_text(
-                f"image = {image}\nmounts = {shown}\nwritable = false\nentrypoint = false\n"
-            )
+            text = f"image = {json.dumps(launch.location)}\nmounts = {json.dumps(mounts)}\n"
+            text += "writable = false\nentrypoint = false\n"
+            (file := launch.state / "environment.toml").write_text(text)
+            words = [f"{self.option}={file}"]
         return [*SRUN, f"--nodelist={launch.host}", *words, *inner]
 
 
-ARMS = (
-    Enroot(), Sarus(), Shifter(), SlurmPlugin("pyxis", "Pyxis", "--container-image"),
-    SlurmPlugin("cscs-engine", "CSCS container engine", "--environment"),
-)  # fmt: skip
+ARMS = arms_of(Enroot, Sarus, Shifter, SlurmPlugin)

@@ -10,12 +10,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from parity.core import files
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.runtimes import debian_unstable
-from parity.runtimes.model import HOSTS, Arm, Launch, absent
+from parity.runtimes.model import HOSTS, Arm, Launch, absent, arms_of
 
 CONTAINER = "parity"
 # That of Debian 12 knows neither statx(2) nor faccessat2(2), and fails fstat(2) of its C library.
@@ -24,13 +23,7 @@ _PROOT = PREFIX / "usr/bin/proot"
 
 
 class Udocker(Arm):
-    """`udocker run` in its mode P2, from an image store of our own (`UDOCKER_DIR`).
-
-    It passes no empty words on.
-    """
-
-    # PRoot has no mounts, and so none that are read-only.
-    is_writable: ClassVar[bool] = True
+    """`udocker run` in its mode P2, from an image store of our own; it passes no empty words on."""
 
     def probe(self) -> Availability:
         answers, version = answer_of([*_words(Path("/nonexistent")), "--version"])
@@ -42,8 +35,7 @@ class Udocker(Arm):
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         binds = [f"--volume={path}:{path}" for path in (launch.scratch, HOSTS, *launch.binds)]
-        store = Path(launch.location)
-        return [*_words(store), "run", "--nobanner", *binds, CONTAINER, *inner]
+        return [*_words(Path(launch.location)), "run", "--nobanner", *binds, CONTAINER, *inner]
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         destination.mkdir()
@@ -59,10 +51,8 @@ class Udocker(Arm):
         return files.digest(root) if root.exists() else ""
 
     def install(self) -> None:
-        """PRoot from Debian's unstable release, in a folder of its own."""
         if not _traces():
-            libraries = ("libc6", "libtalloc2")
-            debian_unstable.install("proot", libraries, ["usr/bin/proot"], PREFIX)
+            debian_unstable.install("proot", ("libc6", "libtalloc2"), ["usr/bin/proot"], PREFIX)
 
 
 def _traces() -> bool:
@@ -73,15 +63,10 @@ def _traces() -> bool:
 
 def _words(store: Path) -> list[str]:
     """How udocker is called: without a filter, with our PRoot, and by root if that is us."""
-    settings = {
-        "UDOCKER_DIR": store,
-        "UDOCKER_DEFAULT_EXECUTION_MODE": "P2",
-        # Else it downloads a PRoot of its own, in a version that nothing here pins.
-        "UDOCKER_TARBALL": "",
-        "UDOCKER_USE_PROOT_EXECUTABLE": _PROOT,
-    }
-    variables = [f"{name}={value}" for name, value in settings.items()]
+    variables = [f"UDOCKER_DIR={store}", "UDOCKER_DEFAULT_EXECUTION_MODE=P2"]
+    # Else it downloads a PRoot of its own, in a version that nothing here pins.
+    variables += ["UDOCKER_TARBALL=", f"UDOCKER_USE_PROOT_EXECUTABLE={_PROOT}"]
     return ["env", *variables, sys.executable, "-m", "udocker.maincmd", "--allow-root", "--quiet"]
 
 
-ARMS = (Udocker(),)
+ARMS = arms_of(Udocker)

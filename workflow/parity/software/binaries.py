@@ -16,14 +16,10 @@ from parity.core.errors import UserError
 # Prints each executable's name and the libraries of its closure, each with its path; then
 # every file once: first all sizes, then all contents, one after the other.
 _SCRIPT = Path(__file__).with_name("binaries_audit.sh").read_text(encoding="utf-8")
-# In place of the digest of a library that is not there.
-NOT_FOUND = "not-found"
+NOT_FOUND = "not-found"  # in place of the digest of a library that is not there
 _BEGIN, _END = b"contents\n", b"end of contents\n"
-
 # The ELF notes lie in a file's first page.
-_PAGE_BYTES = 4096
-_PIECE_BYTES = 1 << 18
-
+_PAGE_BYTES, _PIECE_BYTES = 4096, 1 << 18
 # An ELF note named GNU of type 3 is the build-id: length of the name, length of the
 # identifier, type, name (System V ABI, "Note Section"), here of little-endian machines.
 _BUILD_ID_NOTE = re.compile(r"04000000(..)00000003000000474e5500([0-9a-f]*)")
@@ -66,12 +62,9 @@ class CutOff(UserError):
 
 
 def read_audit(stream: IO[bytes]) -> Audit:
-    """The executables from the script's output, each with its closure sorted by name.
-
-    A library that is not there has the hash `NOT_FOUND`. Lines that the script did not print, such
-    as a runtime's own remarks, are passed over. Raises CutOff: it ends too early. Raises UserError:
-    a file changed while it was read, or a library cannot be read.
-    """
+    """The executables from the script's output, each with its closure sorted by name."""
+    # Lines that the script did not print, such as a runtime's own remarks, are passed over. Raises
+    # CutOff: it ends too early; UserError: a file changed meanwhile, or a library cannot be read.
     # Name and path of each library by executable, sizes by path, then digest and build-id by path.
     closures: dict[str, list[tuple[str, str]]] = {}
     sizes: dict[str, int] = {}
@@ -110,12 +103,12 @@ def read_audit(stream: IO[bytes]) -> Audit:
 
 def _read(stream: IO[bytes], size: int) -> tuple[str, str]:
     """SHA-256 and build-id of the next `size` bytes."""
-    state, first, left = hashlib.sha256(), b"", size
-    while left and (piece := stream.read(min(left, _PIECE_BYTES))):
+    state, first = hashlib.sha256(), b""
+    while size and (piece := stream.read(min(size, _PIECE_BYTES))):
         first = first or piece[:_PAGE_BYTES]
         state.update(piece)
-        left -= len(piece)
-    if left:
+        size -= len(piece)
+    if size:
         raise CutOff
     return state.hexdigest(), build_id(first.hex())
 

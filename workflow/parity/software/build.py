@@ -23,7 +23,6 @@ from parity.core import files
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.documents import canonical
 from parity.core.errors import UserError
-from parity.core.files import files_below
 from parity.runtimes.model import Arm, manifest_digest
 from parity.software import cache, images
 from parity.software.debian_packages import debian_sources, releases_of
@@ -35,22 +34,13 @@ from parity.software.toolchain import LOCKED, Toolchain, installed_packages
 # The parts of Spack that it runs from; the others are its history, tests and caches. Its
 # packages are part of it before 1.0 only.
 SPACK_PARTS = ("bin", "etc", "lib", "share", "var/spack/repos")
-# Where the build stage has the source mirror, and Spack's packages from 1.0 on.
-_SOURCES = "file:///sources"
-_PACKAGES = Path("/spack/builtin/repos/spack_repo/builtin")
-_COMPILE = Path(__file__).with_name("compiled.Dockerfile")
+_PACKAGES = Path("/spack/builtin/repos/spack_repo/builtin")  # where a build has them from 1.0 on
 # Copies a part of Spack or of a toolchain, without what Python compiled of it.
-_copy = partial(
-    shutil.copytree, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
-)
-# Debian packages that building and unpacking take, beyond those of the runtimes, and the static
-# tools around programs in a foreign image (measure/places.py).
-PACKAGES = ("buildah", "busybox-static", "mmdebstrap", "skopeo", "uidmap", "umoci")
-# No file of the base is newer than the day Debian 12 came out: the same packages give
-# the same bytes.
+_COMPILED = shutil.ignore_patterns("__pycache__", "*.pyc")
+_copy = partial(shutil.copytree, symlinks=True, ignore=_COMPILED)
+# No file of the base is newer than the day Debian 12 came out: the same packages, the same bytes.
 SOURCE_DATE_EPOCH = "1686355200"
-# The tool of a base that was not bootstrapped.
-REGISTRY = "registry"
+REGISTRY = "registry"  # the tool of a base that was not bootstrapped
 # What a build sees of our environment: how its tool finds its programs, store, daemon and the
 # network. All else, such as a site's tokens, is kept from the programs that a build runs.
 BUILD_VARIABLES = tuple(Path(__file__).with_name("build_variables.txt").read_text("utf-8").split())
@@ -58,16 +48,12 @@ BUILD_VARIABLES = tuple(Path(__file__).with_name("build_variables.txt").read_tex
 
 @dataclass(frozen=True)
 class Context:
-    """A build's input: what is sent to the builder, Dockerfile and all, and the stage to build.
-
-    `arguments` are those apart from BASE and RECIPE; `made_from` is a text that changes with what
-    the image is made from, apart from the base and them.
-    """
+    """A build's input: what is sent to the builder, Dockerfile and all, and the stage to build."""
 
     folder: Path
     stage: str
-    arguments: Mapping[str, str]
-    made_from: str
+    arguments: Mapping[str, str]  # those apart from BASE and RECIPE
+    made_from: str  # changes with what the image is made from, apart from the base and them
 
 
 def recipe_of(context: Context, base_digest: str) -> str:
@@ -80,10 +66,8 @@ def recipe_of(context: Context, base_digest: str) -> str:
 def system_context(containers: Path, packages: Sequence[str]) -> Context:
     """The image of Debian's packages (`name=version`), from the folder of the Dockerfile."""
     # Names and contents of all files that a Dockerfile may copy.
-    texts = [
-        f"{path.relative_to(containers)}\0{path.read_text(encoding='latin-1')}"
-        for path in files_below(containers)
-    ]
+    found = ((path.relative_to(containers), path) for path in files.files_below(containers))
+    texts = [f"{name}\0{path.read_text(encoding='latin-1')}" for name, path in found]
     return Context(containers, "system", {"PACKAGES": " ".join(packages)}, "\0".join(texts))
 
 
@@ -91,15 +75,13 @@ def compiled_context(
     containers: Path, packages: Sequence[str], sources: Sequence[str], compiler: Sequence[str],
     folder: Path,
 ) -> Context:  # fmt: skip
-    """The same in an empty folder, and on top the programs that are compiled from our own sources.
-
-    `compiler` are the packages (`name=version`) that compile them, natively as well.
-    """
+    """The same in an empty folder, and on top programs that are compiled from our own sources."""
+    # The packages (`name=version`) of the compiler compile them natively as well.
     shutil.copytree(containers, folder, dirs_exist_ok=True)
-    dockerfile = folder / "Dockerfile"
+    added = Path(__file__).with_name("compiled.Dockerfile").read_text(encoding="utf-8")
     # Its first stage, without those that are built on it.
-    system, _, _ = dockerfile.read_text(encoding="utf-8").partition("\nFROM system")
-    dockerfile.write_text(system + _COMPILE.read_text(encoding="utf-8"), encoding="utf-8")
+    system, _, _ = (file := folder / "Dockerfile").read_text("utf-8").partition("\nFROM system")
+    file.write_text(system + added, encoding="utf-8")
     (folder / "sources").mkdir()
     for path in source_paths(sources):
         shutil.copy(path, folder / "sources")
@@ -112,10 +94,7 @@ def spack_context(
     containers: Path, packages: Sequence[str], toolchain: Toolchain, spack: Spack, sources: Path,
     folder: Path,
 ) -> Context:  # fmt: skip
-    """The same in an empty folder, and on top what Spack builds from the toolchain's lock.
-
-    `sources` is a source mirror that has all sources of the lock.
-    """
+    """The same in an empty folder, and on top what Spack builds of a lock and all its sources."""
     # Natively the same versions compile, so the same bytes can come out.
     debian = installed_packages(toolchain)
     _copy(containers, folder, dirs_exist_ok=True)
@@ -130,18 +109,17 @@ def spack_context(
     for name in LOCKED:
         shutil.copy(toolchain.folder / name, folder / "toolchain")
     _copy(sources, folder / "sources", ignore=None)
-    site = dataclasses.replace(spack.site, sources=_SOURCES)
+    site = dataclasses.replace(spack.site, sources="file:///sources")
     packages_there = _PACKAGES if spack.packages else None
     write_scope(site, spack.home, spack.home / "recipes", packages_there, folder / "scope")
-    lock = read_origin(toolchain.origin)
+    lock, texts = read_origin(toolchain.origin), system_context(containers, ()).made_from
     arguments = {
         "PACKAGES": " ".join(sorted({*packages, *debian.run})),
         "BUILD_PACKAGES": " ".join(debian.build), "PREFIX": str(spack.site.prefix),
         "TOOLCHAIN": toolchain.name, "LOCK": lock.lock, "RECIPES": lock.recipes,
     }  # fmt: skip
-    texts = system_context(containers, ()).made_from
-    made_from = [texts, canonical(lock), spack.version, spack.commit]
-    return Context(folder, "spack", arguments, "\0".join(made_from))
+    made_from = "\0".join([texts, canonical(lock), spack.version, spack.commit])
+    return Context(folder, "spack", arguments, made_from)
 
 
 class Builder(NamedTuple):
@@ -155,28 +133,24 @@ class Builder(NamedTuple):
 
 
 _VERSION = "--format=docker version {{.Server.Version}}"
+_ISOLATION = ("--isolation=chroot",)
 BUILDERS = (
     Builder("docker", ("docker", "version", _VERSION), (), "docker-daemon:", "sha256:"),
-    *(
-        Builder(user, (user, "--version"), ("--isolation=chroot",), "containers-storage:", "@")
-        for user in ("podman", "buildah")
-    ),
+    Builder("podman", ("podman", "--version"), _ISOLATION, "containers-storage:", "@"),
+    Builder("buildah", ("buildah", "--version"), _ISOLATION, "containers-storage:", "@"),
 )
 
 
 def build_command(
     builder: Builder, context: Context, base: str, recipe: str, identity: Path
 ) -> list[str]:
-    """The command line that builds a stage on a base that `FROM` accepts; its id goes into a file.
-
-    The host's network is used because that is the one that reaches the mirror.
-    """
+    """The command line that builds a stage on a base that `FROM` accepts; its id goes in a file."""
+    # The host's network is the one that reaches the mirror.
+    begin = [builder.program, "build", *builder.isolation, "--network=host"]
     arguments = {"BASE": base, "RECIPE": recipe, **context.arguments}
     words = [w for key, value in arguments.items() for w in ("--build-arg", f"{key}={value}")]
-    file = context.folder / "Dockerfile"
-    tail = ["--target", context.stage, "--iidfile", str(identity), "--file", str(file)]
-    begin = [builder.program, "build", *builder.isolation, "--network=host"]
-    return [*begin, *words, *tail, str(context.folder)]
+    tail = ["--iidfile", str(identity), "--file", str(context.folder / "Dockerfile")]
+    return [*begin, *words, "--target", context.stage, *tail, str(context.folder)]
 
 
 def made(
@@ -187,15 +161,12 @@ def made(
 ) -> ImageRecord:  # fmt: skip
     """A format that is made beside its place, and given its name as soon as it is whole.
 
-    Args:
-        empty: what is known of it before; with a reason it is left at that.
-        make: writes to the path that it is given, or returns an id in an image store.
-        tool: command that says the version of what makes it.
-        log: where the whole message of a failure goes, and the record has a reason: one format that
-            cannot be made keeps nobody from measuring the others. Without, UserError is raised.
-        decides: all that decides what comes out, if it can be said: then it is made once for a
-            user, and taken from the cache by the next folder.
-        digest, size: from a location to `sha256:…` of what is there, and to its bytes.
+    What is known of it before (`empty`) is left at that if it has a reason. `make` writes to the
+    path that it is given, or returns an id in an image store; `tool` is a command that says its
+    version. With all that decides what comes out, an image is made once for a user, and taken from
+    the cache by the next folder. `digest` and `size` are of what is at a location. The message of a
+    failure goes to the log, and the record has a reason: one format that cannot be made keeps
+    nobody from measuring the others. Without a log, UserError is raised.
     """
     if empty.reason:
         return empty
@@ -235,11 +206,8 @@ def _missing(*programs: str) -> str:
 
 
 def base_image(named: str, destination: Path, log: Path) -> ImageRecord:
-    """A minimal Debian as a tar file, from this machine's own mirror, or a registry's image.
-
-    `named`: `bootstrap`, or a name with a digest (`load_system` refuses any other).
-    """
-    if named != "bootstrap":
+    """A minimal Debian as a tar file, from this machine's own mirror, or a registry's image."""
+    if named != "bootstrap":  # It is a name with a digest: `load_system` refuses any other.
         return ImageRecord("base", digest=named.partition("@")[2], tool=REGISTRY, location=named)
     if reason := _missing("mmdebstrap"):
         return ImageRecord("base", reason=reason)
@@ -297,18 +265,13 @@ def build_image(base: ImageRecord, context: Context, destination: Path, log: Pat
             problem = f"{problem} {lowest}, base {base.digest}"
             raise UserError(problem, action="snakemake images --forcerun bootstrap_base")
 
-    empty = replace(empty, recipe=recipe)
-    return made(
-        empty, build, destination, builder.alive, log, decides=(recipe,),
-        digest=lambda o: manifest_digest(Path(o)),
-    )  # fmt: skip
+    empty, tool = replace(empty, recipe=recipe), builder.alive
+    return made(empty, build, destination, tool, log, decides=(recipe,), digest=manifest_digest)
 
 
 def _of(parent: ImageRecord, image_format: str, reason: str = "") -> ImageRecord:
-    return ImageRecord(
-        image_format, "", parent.format, parent.digest,
-        recipe=parent.recipe, reason=reason or parent.reason,
-    )  # fmt: skip
+    record = ImageRecord(image_format, "", parent.format, parent.digest, recipe=parent.recipe)
+    return replace(record, reason=reason or parent.reason)
 
 
 def unpack_image(oci: ImageRecord, destination: Path, rootless: bool, log: Path) -> ImageRecord:

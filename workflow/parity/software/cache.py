@@ -92,11 +92,11 @@ def kept() -> Iterator[Kept]:
 
 def forget(each: Kept) -> str:
     """Remove it; why it is still there, if a container runs from it, else nothing."""
-    if each.store.startswith("/"):
-        remove(Path(each.store) / each.name)
-        return ""
     try:
-        output_of([each.store, "rmi", each.name])
+        if each.store.startswith("/"):
+            remove(Path(each.store) / each.name)
+        else:
+            output_of([each.store, "rmi", each.name])
     except UserError as error:
         return error.what.splitlines()[-1]
     return ""

@@ -24,25 +24,18 @@ def installed_packages(names: Iterable[str] = ()) -> dict[str, str]:
 
 @contextmanager
 def nothing_starts_at_boot() -> Iterator[None]:
-    """Keep services of what is installed meanwhile from starting at the next boot, and say so.
-
-    Debian enables whatever it installs. Nothing here needs that: what is used is started by us.
-    """
+    """Keep services of what is installed meanwhile from starting at the next boot, and say so."""
+    # Debian enables whatever it installs. Nothing here needs that: what is used is started by us.
     before = set(installed_packages())
     yield
     new = sorted(set(installed_packages()) - before)
     if not new or not is_installed("systemctl"):
         return
     files = map(Path, output_of(["dpkg", "--listfiles", *new]).splitlines())
+    names = (path.name for path in files if path.parent.match("lib/systemd/system"))
     # A template is enabled by its instances' names, and none has any.
-    units = sorted(
-        path.name
-        for path in files
-        if path.parent.match("lib/systemd/system")
-        and path.suffix in {".service", ".socket", ".timer"}
-        and "@" not in path.name
-    )
-    if units:
+    ends = (".service", ".socket", ".timer")
+    if units := sorted(name for name in names if name.endswith(ends) and "@" not in name):
         done, answer = answer_of(["systemctl", "--quiet", "disable", *units])
         outcome = "not started at boot" if done else f"still started at boot ({answer})"
         change = "`systemctl enable` and `disable` change that"
@@ -50,11 +43,9 @@ def nothing_starts_at_boot() -> Iterator[None]:
 
 
 def installed_versions(packages: Iterable[str]) -> list[str]:
-    """`name=version` of each package that is installed natively, sorted.
-
-    What is not installed is left out: it has nothing to be compared with. Without dpkg these
-    are bare names, and the audit says whether both sides have the same binaries.
-    """
+    """`name=version` of each package that is installed natively, sorted."""
+    # What is not installed is left out: it has nothing to be compared with. Without dpkg these
+    # are bare names, and the audit says whether both sides have the same binaries.
     names = sorted(set(packages))
     if not is_installed("dpkg-query"):
         return names
@@ -70,13 +61,8 @@ def debian_sources(suite: str) -> list[str]:
     lines = output_of(["apt-get", "indextargets", "--format", form, "Created-By: Packages"])
     releases = {suite, f"{suite}-updates", f"{suite}-security"}
     targets = [line.split("\t") for line in lines.splitlines()]
-    return sorted(
-        {
-            f"deb {address} {release} {component}"
-            for origin, release, address, component in targets
-            if origin == "Debian" and release in releases
-        }
-    )
+    debian = [row for row in targets if row[0] == "Debian" and row[1] in releases]
+    return sorted({f"deb {address} {release} {part}" for _, release, address, part in debian})
 
 
 def releases_of(suite: str) -> list[str]:

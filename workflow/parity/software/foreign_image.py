@@ -41,10 +41,8 @@ _DAY = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(SOURCE_DATE_EPOCH)))
 _AS_THEN = ("--history.created", _DAY, "--history.created_by", "parity")
 # Ours are all the words that are run, by root of the container: an entry point would take them for
 # its own, another user could not write where programs work, and no layer can add to a volume.
-_NEITHER = (
-    *(f"--clear=config.{key}" for key in ("entrypoint", "cmd", "volume")),
-    "--config.user=0:0",
-)
+_CLEARED = [f"--clear=config.{key}" for key in ("entrypoint", "cmd", "volume")]
+_NEITHER = (*_CLEARED, "--config.user=0:0")
 _SIF_BEGIN, _SIF_MAGIC = 32, b"SIF_MAGIC"
 # The line of its root file system, in what `apptainer sif list` says of it.
 _SYSTEM = re.compile(r"\|(\d+)-\d+ *\|FS \(Squashfs/\*System/(\w+)\)")
@@ -134,9 +132,7 @@ def take_foreign(
 
     The same image gives the same layout, byte for byte; its /etc/hosts is a place for the host's
     own, with the text of `hosts`. UserError if it cannot be read, or is of another architecture.
-
-    Returns:
-        The records of the foreign image, and of the layout, whose parent it is.
+    The records are of the foreign image, and of the layout, whose parent it is.
     """
     foreign = find_foreign(reference)
     text = "\0".join([foreign.digest, hosts.read_text("utf-8"), *FOLDERS, *FILES, *_NEITHER])
@@ -165,8 +161,7 @@ def take_foreign(
             shutil.rmtree(bundle)
 
     empty = ImageRecord("oci", parent=FOREIGN, parent_digest=foreign.digest, recipe=recipe)
-    umoci, of_layout = ("umoci", "--version"), lambda layout: manifest_digest(Path(layout))
-    layout = made(empty, take, destination, umoci, None, digest=of_layout)
+    layout = made(empty, take, destination, ("umoci", "--version"), None, digest=manifest_digest)
     return ImageRecord(FOREIGN, digest=foreign.digest, location=reference), layout
 
 

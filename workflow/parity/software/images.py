@@ -19,25 +19,19 @@ from parity.runtimes import arms
 from parity.runtimes.model import Arm, manifest_digest
 
 TAG = "parity"
-# An image that somebody else made, in the digest chain: there is no base of ours then.
-FOREIGN = "foreign"
-# The records of all formats, by format.
-IMAGES = "images.json"
+FOREIGN = "foreign"  # made by somebody else, in the digest chain: there is no base of ours then
+IMAGES = "images.json"  # the records of all formats, by format
 
 
 class ImageRecord(Document, frozen=True, kw_only=False):
-    """One format of the image: the columns of the images table, and where it is.
-
-    Attributes:
-        bytes: size on disk, or what the image store says; `seconds` that making it took.
-    """
+    """One format of the image: the columns of the images table, and where it is."""
 
     format: str  # base or foreign, oci, directory, squashfs, sif, docker, podman
     digest: str = ""  # `sha256:…` of the content; as location, empty if it could not be made
     parent: str = ""  # format that it was made from; empty for the base and for a foreign image
     parent_digest: str = ""
-    bytes: int | None = None
-    seconds: float | None = None
+    bytes: int | None = None  # its size on disk, or what the image store says
+    seconds: float | None = None  # that making it took
     tool: str = ""  # program and version that made it; `reason`, why it could not be made here
     reason: str = ""
     location: str = ""  # absolute path, or id in an image store; empty in a dataset, of no machine
@@ -91,8 +85,7 @@ def publish(part: Path, final: Path) -> None:
 
 def place_of(record: Path, folder: str | None, name: str) -> Path:
     """Where the image of that name goes: into the site's folder, or beside its record."""
-    place = Path(folder) if folder else record.parent
-    place.mkdir(parents=True, exist_ok=True)
+    (place := Path(folder) if folder else record.parent).mkdir(parents=True, exist_ok=True)
     return place.resolve() / name
 
 
@@ -128,28 +121,19 @@ def _blob(oci: Path, digest: str) -> Any:
     return json.loads((oci / "blobs" / digest.replace(":", os.sep)).read_text())
 
 
-# Where the images of the distribution's programs are.
-ROOT = "results/images"
-NO_PACKAGES = "no-packages"
-NO_IMAGE = "no-image"
-# Begins the name of the folder of a study's records.
-RECORDS = "records-"
+ROOT = "results/images"  # of the distribution's programs
+RECORDS = "records-"  # begins the name of the folder of a study's records
 
 
 @dataclass(frozen=True)
 class NeededImage:
-    """The image of a study at one scale.
-
-    Attributes:
-        formats: those that the study's arms run from. Without any, no image is made.
-        foreign: an image that somebody else made, as the study names it; empty for one of ours.
-    """
+    """The image of a study at one scale."""
 
     base: str  # the base image as the system's file has it: `bootstrap`, or by its digest
     packages: tuple[str, ...]  # Debian's of the study's benchmarks; none for a foreign image
-    formats: tuple[str, ...]
+    formats: tuple[str, ...]  # that the study's arms run from; without any, no image is made
     sources: tuple[str, ...] = ()  # names of the sources that are compiled for it
-    foreign: str = ""
+    foreign: str = ""  # one that somebody else made, as the study names it; empty for one of ours
 
     @property
     def chain(self) -> tuple[str, ...]:
@@ -169,13 +153,12 @@ class NeededImage:
         """The folder of the image in all its formats. No package's name has an underscore."""
         if self.foreign:
             return f"{root}/{FOREIGN}-{hashlib.sha256(self.foreign.encode()).hexdigest()[:12]}"
-        return f"{self.base_in(root)}/{'_'.join(self.packages + self.sources) or NO_PACKAGES}"
+        return f"{self.base_in(root)}/{'_'.join(self.packages + self.sources) or 'no-packages'}"
 
     def records_in(self, root: str) -> str:
         """The folder of what is gathered of the needed formats, which no other study writes."""
-        if not self.formats:
-            return f"{root}/{NO_IMAGE}"
-        return f"{self.image_in(root)}/{RECORDS}{'-'.join(self.formats)}"
+        folder = f"{self.image_in(root)}/{RECORDS}{'-'.join(self.formats)}"
+        return folder if self.formats else f"{root}/no-image"
 
 
 def needed_image(

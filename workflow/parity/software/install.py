@@ -9,6 +9,8 @@ from pathlib import Path
 from textwrap import TextWrapper
 from typing import NamedTuple
 
+import msgspec
+
 from parity import runtimes
 from parity.benchmarks import benchmarks, programs
 from parity.benchmarks.model import Benchmark
@@ -18,21 +20,14 @@ from parity.core.package import configured, extensions_with
 from parity.core.settings import toolchains_of
 from parity.core.spack_paths import DISTRIBUTION
 from parity.runtimes import arms, every_arm
-from parity.software import build
 from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
 from parity.software.images import IMAGES, RECORDS, ROOT, forget_failures
 from parity.software.toolchain import COMPOSED, choose_toolchain, debian_packages
 
 SYSTEM = Path(configured("config/systems/machine.yaml"))
-_TEX = ("fonts-recommended", "latex-base", "latex-recommended", "publishers")
-_OF_THE_PROJECT = {
-    "images": build.PACKAGES,
-    "paper": ("latexmk", *(f"texlive-{part}" for part in _TEX)),
-    # A real browser, in which the tests open the dashboard; Debian's, so that its driver
-    # (Playwright, from PyPI) has nothing to download. And readelf, which they hold our own
-    # reader of programs against.
-    "tests": ("binutils", "chromium-headless-shell"),
-}
+_OF_THE_PROJECT = msgspec.yaml.decode(
+    Path(__file__).with_name("packages.yaml").read_bytes(), type=dict[str, tuple[str, ...]]
+)
 _say = partial(print, flush=True)
 _NEEDED_ALONE = "--no-install-recommends"
 
@@ -46,14 +41,11 @@ class Probe(NamedTuple):
 
 
 def probes(
-    names: Sequence[str] | None = None,
-    used: Mapping[str, Benchmark] | None = None,
+    names: Sequence[str] | None = None, used: Mapping[str, Benchmark] | None = None,
     provider: str = DISTRIBUTION,
-) -> list[Probe]:
-    """Ask every arm and benchmark, or the arms of these names and these benchmarks.
-
-    Without names those arms that differ in their link set alone are not asked.
-    """
+) -> list[Probe]:  # fmt: skip
+    """Ask every arm and benchmark, or the arms of these names and these benchmarks."""
+    # Without names those arms that differ in their link set alone are not asked.
     asked = arms() if names is None else names
     known = benchmarks() if used is None else used
     return [Probe("arm", name, every_arm()[name].probe()) for name in asked] + [
@@ -89,19 +81,15 @@ def image_folders() -> list[Path]:
 def wanted_packages(
     toolchain: str | None = None, system: Path = SYSTEM
 ) -> dict[str, tuple[str, ...]]:
-    """The Debian packages of everything that may be used, by what wants them.
-
-    Those of a toolchain only if it is named, as config/config.yaml does; UserError if there is
-    none of that name, or it does not say what it takes.
-    """
+    """The Debian packages of everything that may be used, by what wants them."""
+    # Those of a toolchain only if it is named, as config/config.yaml does; UserError if there is
+    # none of that name, or it does not say what it takes.
     wanted: dict[str, tuple[str, ...]] = {f"arm {a.name}": a.packages for a in arms().values()}
     wanted |= {f"benchmark {name}": _packages_of(b) for name, b in benchmarks().items()}
-    for packages in extensions_with(runtimes, "PACKAGES"):
+    for packages in (*extensions_with(runtimes, "PACKAGES"), _OF_THE_PROJECT):
         wanted |= packages
-    wanted |= _OF_THE_PROJECT
     if toolchain:
-        entries = toolchains_of(system)
-        named = debian_packages(choose_toolchain(toolchain, entries, str(system)))
+        named = debian_packages(choose_toolchain(toolchain, toolchains_of(system), str(system)))
         wanted[f"toolchain {toolchain}"] = (*named.build, *named.run)
     return wanted
 
@@ -207,11 +195,9 @@ def advise_user(wanted: Mapping[str, Iterable[str]]) -> None:
 
 
 def install(toolchain: str | None, system: Path, keep_libraries: bool) -> None:
-    """Install, or advise; then say what can be used. Never fails for want of a runtime.
-
-    With a toolchain also what building with it takes; UserError if there is no such. As root, the
-    libraries of the benchmarks are left as old as they are where `keep_libraries` says so.
-    """
+    """Install, or advise; then say what can be used. Never fails for want of a runtime."""
+    # With a toolchain also what building with it takes; UserError if there is no such. As root, the
+    # libraries of the benchmarks are left as old as they are where `keep_libraries` says so.
     wanted, failures = wanted_packages(toolchain, system), dict[str, str]()
     if is_root := os.getuid() == 0:
         failures = install_as_root(wanted)

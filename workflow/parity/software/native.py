@@ -17,8 +17,7 @@ from parity.software.binaries import ProgramFile, audit_script, read_audit
 from parity.software.spack import BuiltPackage, Spack, fetch, release_of, specs_of
 from parity.software.toolchain import Toolchain, check_compilers, compilers_of, compose, read_builds
 
-# The record of a build.
-NATIVE = "native.json"
+NATIVE = "native.json"  # the record of a build
 
 
 class LockOrigin(Document, frozen=True):
@@ -46,16 +45,13 @@ class UsedCompiler(Document, frozen=True):
 
 
 class NativeBuild(Document, frozen=True):
-    """What Spack built natively, in so many seconds, and each binary by its path within the view.
-
-    `lock` is `sha256:…` of spack.lock; compilers are by language.
-    """
+    """What Spack built natively, in so many seconds, each binary by its path within the view."""
 
     version: int
     toolchain: str
     spack: UsedSpack
-    lock: str
-    compilers: dict[str, UsedCompiler]
+    lock: str  # `sha256:…` of spack.lock
+    compilers: dict[str, UsedCompiler]  # by language
     specs: tuple[BuiltPackage, ...]
     view: str
     binaries: tuple[ProgramFile, ...]
@@ -84,10 +80,8 @@ def origin_of(toolchain: Toolchain, spack_version: str) -> LockOrigin:
 
 
 def check_lock(toolchain: Toolchain) -> None:
-    """Refuse (UserError) a lock that is missing, edited, or of another spack.yaml or recipes.
-
-    Spack itself would install such a lock without a word.
-    """
+    """Refuse (UserError) a lock that is missing, edited, or of another spack.yaml or recipes."""
+    # Spack itself would install such a lock without a word.
     for path in (toolchain.lock, toolchain.origin):
         if not path.exists():
             raise UserError("the toolchain has no lock", where=str(path), action="snakemake lock")
@@ -109,15 +103,13 @@ def check_only_grown(toolchain: Toolchain, release: tuple[int, ...]) -> None:
         problem = "the lock was made with another compiler, target, library or layout of Spack"
         allowed = "the same entry of `toolchains` in the system's file as when it was made"
         action = "undo the change, give the changed entry another name, or let Spack decide anew:"
-        where, action = str(toolchain.manifest), f"{action} snakemake lock"
+        action, where = f"{action} snakemake lock", str(toolchain.manifest)
         raise UserError(problem, where=where, allowed=allowed, action=action)
 
 
 def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> None:
-    """Let Spack decide anew what spack.yaml means, and keep it as spack.lock and lock.json.
-
-    `manifest` is the composed spack.yaml; empty for a site's own folder, which has one.
-    """
+    """Let Spack decide anew what spack.yaml means, and keep it as spack.lock and lock.json."""
+    # The composed spack.yaml is empty for a site's own folder, which has one.
     manifest = manifest or toolchain.manifest.read_text(encoding="utf-8")
     _concretize(spack, toolchain, manifest, log, "--force")
     _keep(spack, toolchain)
@@ -128,19 +120,16 @@ def build_native(
 ) -> None:
     """Install what the lock says, and record it as JSON at `destination`.
 
-    A composed toolchain is locked at its first use, and where the study has packages that
-    the lock does not have yet they are added; else the lock is checked. It is kept when all
-    is built: a study that cannot be built leaves the toolchain as it was to the others. `manifest`
-    is as `make_lock` takes it.
+    A composed toolchain is locked at its first use, and what the study has and the lock has not yet
+    is added; else the lock is checked. It is kept when all is built: a study that cannot be built
+    leaves the toolchain as it was to the others. `manifest` is as `make_lock` takes it.
     """
     workplace, is_kept = _workplace(spack), False
     if toolchain.entry is None or toolchain.lock.exists():
         check_lock(toolchain)
         for path in (toolchain.manifest, toolchain.lock):
             shutil.copyfile(path, workplace / path.name)
-        locked = toolchain.manifest.read_text(encoding="utf-8")
-        is_kept = manifest in ("", locked)
-        if not is_kept:
+        if not (is_kept := manifest in ("", toolchain.manifest.read_text(encoding="utf-8"))):
             check_only_grown(toolchain, release_of(spack.version))
             _concretize(spack, toolchain, manifest, log)
     else:
@@ -187,8 +176,7 @@ def _keep(spack: Spack, toolchain: Toolchain) -> None:
 
 def _workplace(spack: Spack) -> Path:
     """The folder that Spack works in, outside of the clone; the view is beside it."""
-    folder = spack.home / "environment"
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder := spack.home / "environment").mkdir(parents=True, exist_ok=True)
     return folder
 
 
@@ -198,23 +186,20 @@ def _record(spack: Spack, toolchain: Toolchain, seconds: float) -> NativeBuild:
     with subprocess.Popen(question, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as answer:
         assert answer.stdout is not None
         audit = read_audit(answer.stdout)
-    return NativeBuild(
-        version=2,
-        toolchain=toolchain.name,
-        spack=UsedSpack(version=spack.version, commit=spack.commit),
-        lock=files.digest(toolchain.lock),
-        compilers={
-            language: UsedCompiler(path=path, version=answer_of([path, "--version"])[1])
-            for language, path in compilers_of(toolchain.manifest).items()
-        },
-        specs=tuple(specs_of(toolchain.lock)),
-        view=str(view),
-        binaries=tuple(
-            msgspec.structs.replace(program, path=str(Path(program.path).relative_to(view)))
-            for program in audit.programs
-        ),
-        seconds=seconds,
+    compilers = {
+        language: UsedCompiler(path=path, version=answer_of([path, "--version"])[1])
+        for language, path in compilers_of(toolchain.manifest).items()
+    }
+    binaries = (
+        msgspec.structs.replace(program, path=str(Path(program.path).relative_to(view)))
+        for program in audit.programs
     )
+    return NativeBuild(
+        version=2, toolchain=toolchain.name, lock=files.digest(toolchain.lock),
+        spack=UsedSpack(version=spack.version, commit=spack.commit), compilers=compilers,
+        specs=tuple(specs_of(toolchain.lock)), view=str(view), binaries=tuple(binaries),
+        seconds=seconds,
+    )  # fmt: skip
 
 
 def programs_of(view: Path) -> list[Path]:

@@ -15,35 +15,28 @@ from parity.core.errors import UserError
 from parity.software.images import publish, remove
 from parity.software.toolchain import Toolchain, choose_toolchain
 
-# Where a checkout of Spack says its version, and one of its packages has them.
-_VERSION_FILE = "lib/spack/spack/__init__.py"
-_BUILTIN = "repos/spack_repo/builtin"
+_BUILTIN = "repos/spack_repo/builtin"  # where a checkout of Spack's packages has them
 
 
 @dataclass(frozen=True)
 class SpackSite:
-    """The `spack` section of config/config.yaml, which says what each is; how many compilers run.
+    """The `spack` section of config/config.yaml, which says what each is."""
 
-    Where `repository` or `packages` is a folder with a checkout, no release of it is cloned.
-    """
-
-    repository: str
+    repository: str  # like `packages`, may be a folder with a checkout: then no release is cloned
     release: str
     packages: str
     packages_release: str
     python: str
     sources: str
     prefix: Path
-    jobs: int
+    jobs: int  # how many compilers run
 
     @property
     def environment(self) -> dict[str, str]:
         """Variables that keep Spack off the user's own configuration and caches."""
-        own = {
-            "SPACK_DISABLE_LOCAL_CONFIG": "1",
-            "SPACK_USER_CACHE_PATH": str(self.prefix / "cache"),
-        }
-        return own | ({"SPACK_PYTHON": self.python} if self.python else {})
+        cache, python = str(self.prefix / "cache"), {"SPACK_PYTHON": self.python}
+        own = {"SPACK_DISABLE_LOCAL_CONFIG": "1", "SPACK_USER_CACHE_PATH": cache}
+        return own | (python if self.python else {})
 
 
 def spack_site(section: Mapping[str, str], jobs: int) -> SpackSite:
@@ -61,24 +54,20 @@ def release_of(version: str) -> tuple[int, ...]:
 
 def expected_release(section: Mapping[str, str]) -> tuple[int, ...]:
     """Which Spack the `spack` section of config/config.yaml names, without running it."""
-    file = Path(section["repository"]).expanduser() / _VERSION_FILE
+    file = Path(section["repository"]).expanduser() / "lib/spack/spack/__init__.py"
     version = re.search(r'__version__ = "([^"]+)"', file.read_text()) if file.is_file() else None
     return release_of(version[1] if version else section["release"])
 
 
 @dataclass(frozen=True)
 class Spack:
-    """A Spack that answers: its program, and what that says of its version.
-
-    `commit` is of its checkout, empty if it is none; `home` the toolchain's folder under the
-    prefix; `packages` its own from 1.0 on, None where they are part of its checkout.
-    """
+    """A Spack that answers: its program, and what that says of its version."""
 
     program: Path
     version: str
-    commit: str
-    home: Path
-    packages: Path | None
+    commit: str  # of its checkout, empty if it is none
+    home: Path  # the toolchain's folder under the prefix
+    packages: Path | None  # its own from 1.0 on, None where they are part of its checkout
     site: SpackSite
 
     def run(self, *words: str | Path, log: Path | None = None) -> str:
@@ -88,13 +77,10 @@ class Spack:
 
 
 def chosen_spack(given: Mapping[str, Any], jobs: int, log: Path) -> tuple[Toolchain, Spack]:
-    """The toolchain that a rule's parameters name, and the Spack of this site set up for it.
-
-    They are `spack` and `toolchains` of the configuration, and the folder `recipes`.
-    """
-    section, named = given["spack"], given["spack"]["toolchain"]
-    entries, recipes = given["toolchains"], Path(given["recipes"])
-    toolchain = choose_toolchain(named, entries, "the system's file", recipes)
+    """The toolchain that a rule's parameters name, and the Spack of this site set up for it."""
+    # They are `spack` and `toolchains` of the configuration, and the folder `recipes`.
+    section, entries, recipes = given["spack"], given["toolchains"], Path(given["recipes"])
+    toolchain = choose_toolchain(section["toolchain"], entries, "the system's file", recipes)
     return toolchain, find_spack(spack_site(section, jobs), toolchain, log)
 
 
@@ -125,11 +111,9 @@ def find_spack(site: SpackSite, toolchain: Toolchain, log: Path) -> Spack:
 def _checkout(site: SpackSite, key: str, name: str, release: str, log: Path) -> Path:
     """The folder that a key of the site names, or a clone of the address, which is made once."""
     repository = getattr(site, key)
-    folder = Path(repository).expanduser().resolve()
-    if folder.is_dir():
+    if (folder := Path(repository).expanduser().resolve()).is_dir():
         return folder
-    folder = site.prefix / name
-    if folder.exists():
+    if (folder := site.prefix / name).exists():
         return folder
     _make_prefix(site.prefix)
     words = ["--quiet", "--depth=1", "--branch", release, repository, folder]
@@ -168,25 +152,22 @@ def _make_prefix(prefix: Path) -> None:
 def write_scope(
     site: SpackSite, home: Path, recipes: Path, packages: Path | None, scope: Path
 ) -> None:
-    """The site's own words as a scope of Spack's configuration; JSON is YAML, too.
-
-    `recipes` of our own, by the path where Spack runs, go before Spack's own `packages`, which it
-    has from 1.0 on, when repositories have names.
-    """
+    """The site's own words as a scope of Spack's configuration; JSON is YAML, too."""
+    # Recipes of our own, by the path where Spack runs, go before Spack's own packages, which it has
+    # from 1.0 on, when repositories have names.
     sources, projections = site.sources, {"all": "{name}-{version}-{hash:7}"}
     if sources and "://" not in sources:
         sources = Path(sources).expanduser().resolve().as_uri()
     repos = {"parity": str(recipes), "builtin": str(packages)}
+    config = {
+        "install_tree": {"root": str(home / "tree"), "projections": projections},
+        "build_stage": [str(site.prefix / "stage")],
+        "source_cache": str(site.prefix / "cache/sources"), "build_jobs": site.jobs,
+    }  # fmt: skip
     documents: dict[str, object] = {
-        "config": {
-            "install_tree": {"root": str(home / "tree"), "projections": projections},
-            "build_stage": [str(site.prefix / "stage")],
-            "source_cache": str(site.prefix / "cache/sources"),
-            "build_jobs": site.jobs,
-        },
-        "repos": repos if packages else [str(recipes)],
+        "config": config, "repos": repos if packages else [str(recipes)],
         "mirrors": {"sources": sources} if sources else {},
-    }
+    }  # fmt: skip
     scope.mkdir(exist_ok=True)
     for name, document in documents.items():
         (scope / f"{name}.yaml").write_text(json.dumps({name: document}, indent=1) + "\n")
@@ -213,12 +194,11 @@ def specs_of(path: Path) -> list[BuiltPackage]:
             target, options = spec["arch"]["target"], spec.get("parameters", {})
             flags = [(k, v) for k, v in options.items() if k.endswith("flags") and v]
             package = {key: spec[key] for key in ("name", "version")} | {
-                "hash": digest,
+                "hash": digest, "root": digest in roots,
                 "target": target if isinstance(target, str) else target["name"],
                 "flags": {kind: " ".join(v) for kind, v in flags if isinstance(v, list)},
                 "external": (spec.get("external") or {}).get("path") or "",
-                "root": digest in roots,
-            }
+            }  # fmt: skip
             packages.append(as_document(package, BuiltPackage, str(path)))
     except (KeyError, TypeError, AttributeError):
         raise UserError("this is no lock of Spack", where=str(path), action=RESTORE) from None

@@ -23,9 +23,9 @@ from parity.software.debian_packages import installed_versions
 # Our own recipes, and where composed toolchains are kept with their locks.
 RECIPES = Path(own("envs/spack/repo"))
 COMPOSED = Path("results/spack")
-# A composed environment, the lock that Spack made of it, and what that was made from.
 # The key of a projection has none; it tells a build from others of its package.
 _VERSION = re.compile(r"@\S+")
+# A composed environment, the lock that Spack made of it, and what that was made from.
 LOCKED = ("spack.yaml", "spack.lock", "lock.json")
 _HEADER = """\
 # Composed from the benchmarks of the studies that were built, and from the toolchain's entry
@@ -58,16 +58,12 @@ class DebianPackages(Document, frozen=True):
 
 
 class ToolchainEntry(Document, frozen=True):
-    """An entry of `toolchains` in a system's file.
-
-    `target` is the instruction set, so that every machine builds the same program; `providers` has
-    the package that provides each virtual one, such as `mpi`.
-    """
+    """An entry of `toolchains` in a system's file."""
 
     operating_system: str
-    target: str
+    target: str  # the instruction set, so that every machine builds the same program
     compiler: Compiler
-    providers: dict[str, str]
+    providers: dict[str, str]  # the package that provides each virtual one, such as `mpi`
     externals: tuple[External, ...]
     debian: DebianPackages
 
@@ -91,15 +87,13 @@ class Toolchain:
 
     # What is to be built, with which compiler, for which instruction set; every package with its
     # hash, as Spack decided; what that was made from; a site's list of Debian's packages.
-    manifest = _in_folder("spack.yaml")
-    lock = _in_folder("spack.lock")
-    origin = _in_folder("lock.json")
-    debian = _in_folder("debian.yaml")
+    manifest, lock = _in_folder("spack.yaml"), _in_folder("spack.lock")
+    origin, debian = _in_folder("lock.json"), _in_folder("debian.yaml")
 
     def refusal(self, problem: str, of: str, action: str) -> UserError:
         """What is wrong with a part of the site's spack.yaml or of the entry, and what to do."""
         where = f"the system's file: {self.name}" if self.entry else str(self.manifest)
-        # As config/config.yaml names it.
+        # As config/config.yaml has it.
         named = self.name if self.folder.parent == COMPOSED else self.folder
         install = f"parity install --toolchain {named}"
         return UserError(problem, where=f"{where}: {of}", action=f"{install}{action}")
@@ -109,11 +103,9 @@ def choose_toolchain(
     named: str, entries: Mapping[str, Any], where: str, recipes: Path = RECIPES, *,
     needed: bool = True,
 ) -> Toolchain:  # fmt: skip
-    """The toolchain that config/config.yaml names: of the system's file, or a site's folder.
-
-    `entries`: `toolchains` of the system's file, which is `where`. `needed`: whether it is refused
-    (UserError) if it is not there; else it has its name alone.
-    """
+    """The toolchain that config/config.yaml names: of the system's file, or a site's folder."""
+    # The entries are `toolchains` of the system's file, which is `where`. One that is not there is
+    # refused (UserError) if it is needed; else it has its name alone.
     toolchain, absent = Toolchain(COMPOSED / named, recipes), f"{named} is not in {where}"
     if "/" in named:
         folder = Path(named).expanduser()
@@ -160,42 +152,35 @@ def read_builds(manifest: Path) -> dict[str, str]:
 
 
 def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int, ...]) -> str:
-    """The text of spack.yaml.
-
-    Each package is decided by itself (`unify: false`): so several builds of one package fit beside
-    each other, and a further benchmark changes no build of those there are. `builds`: folders in
-    the view by spec. `release`: of Spack; from 1.0 on compilers are packages.
-    """
+    """The text of spack.yaml for builds, which are folders in the view by spec."""
+    # Each package is decided by itself (`unify: false`): so builds of one package fit beside each
+    # other, and a further benchmark changes no build of those there are.
     wanted = sorted(builds, key=lambda spec: (builds[spec], spec))
     # The first projection that fits is taken, so those that say most come first.
     projected = sorted(wanted, key=lambda spec: (spec.split("@")[0], -len(spec)))
     projections = {_VERSION.sub("", spec): builds[spec] for spec in projected}
     content: dict[str, Any] = {
-        "specs": wanted,
-        "concretizer": {"reuse": False, "unify": False},
+        "specs": wanted, "concretizer": {"reuse": False, "unify": False},
         "view": {"default": {"root": "../view", "link": "roots", "projections": projections}},
-    }
+    }  # fmt: skip
     compiler, required = entry.compiler, [f"target={entry.target}"]
     spec, cxx, fortran = f"{compiler.name}@{compiler.version}", compiler.cxx, compiler.fortran
     as_packages: dict[str, Any] = {}
-    if release >= (1,):
+    if release >= (1,):  # Compilers are packages.
         paths = {"c": compiler.c, "cxx": cxx, "fortran": fortran}
         external = {
-            "spec": f"{spec} languages='c,c++,fortran'",
-            "prefix": str(Path(compiler.c).parents[1]),
+            "spec": f"{spec} languages='c,c++,fortran'", "prefix": str(Path(compiler.c).parents[1]),
             "extra_attributes": {"compilers": paths},
-        }
+        }  # fmt: skip
         as_packages = {compiler.name: {"buildable": False, "externals": [external]}}
         as_packages |= {language: {"require": [spec]} for language in paths}
     else:
         required.insert(0, f"%{spec}")
         apart = {
-            "spec": spec.replace("@", "@="),
-            "operating_system": entry.operating_system,
+            "spec": spec.replace("@", "@="), "operating_system": entry.operating_system,
             "target": "x86_64" if entry.target.startswith("x86_64") else entry.target,
-            "modules": [],
-            "paths": {"cc": compiler.c, "cxx": cxx, "f77": fortran, "fc": fortran},
-        }
+            "modules": [], "paths": {"cc": compiler.c, "cxx": cxx, "f77": fortran, "fc": fortran},
+        }  # fmt: skip
         content["compilers"] = [{"compiler": apart}]
     providers = {virtual: [name] for virtual, name in entry.providers.items()}
     packages: dict[str, Any] = {"all": {"require": required, "providers": providers}}
@@ -212,10 +197,9 @@ def composed_manifest(
     toolchain: Toolchain, builds: Mapping[str, str], release: tuple[int, ...]
 ) -> str:
     """The spack.yaml of a composed toolchain; empty for a site's own folder."""
-    if not toolchain.entry:
-        return ""
     # With the builds before: no study loses the view that it measures in.
-    return compose(toolchain.entry, read_builds(toolchain.manifest) | dict(builds), release)
+    entry, manifest = toolchain.entry, toolchain.manifest
+    return compose(entry, read_builds(manifest) | dict(builds), release) if entry else ""
 
 
 def compilers_of(manifest: Path) -> dict[str, str]:
@@ -236,12 +220,10 @@ def compilers_of(manifest: Path) -> dict[str, str]:
 
 def check_compilers(manifest: Path, toolchain: Toolchain) -> None:
     """Refuse a spack.yaml of the toolchain whose compilers are not here; raises UserError."""
-    missing = {p for p in compilers_of(manifest).values() if not os.access(p, os.X_OK)}
-    if missing:
-        others = "another toolchain in config/config.yaml: spack.toolchain"
+    if missing := {p for p in compilers_of(manifest).values() if not os.access(p, os.X_OK)}:
         problem = f"no such compiler: {', '.join(sorted(missing))}"
-        action = f" (Debian), or install it, or choose {others}"
-        raise toolchain.refusal(problem, "compilers", action)
+        action = " (Debian), or install it, or choose another toolchain in config/config.yaml:"
+        raise toolchain.refusal(problem, "compilers", f"{action} spack.toolchain")
 
 
 def debian_packages(toolchain: Toolchain) -> DebianPackages:

@@ -17,39 +17,27 @@ Options = Mapping[str, Any]
 Schemas = Mapping[str, Mapping[str, Any]]
 # From the options of a test and its cells to what is found in them, before any gate.
 Find = Callable[[Options, Scope], list[Finding]]
-_SCHEMAS: Mapping[str, Schemas] = msgspec.yaml.decode(
-    Path(__file__).with_name("options.yaml").read_bytes()
-)["rules"]
+_FILE = msgspec.yaml.decode(Path(__file__).with_name("options.yaml").read_bytes())
+_SCHEMAS: Mapping[str, Schemas] = _FILE["rules"]
+WORDS: Mapping[str, Mapping[str, str]] = _FILE["words"]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One decision rule. A module of this package lists its own in `RULES`.
-
-    Attributes:
-        version: raised whenever the rule decides otherwise than before, because that
-            amends every claim that uses it.
-        one_sided: whether it concludes that something differs. Such claims share one
-            family per study and kind, and are adjusted for their number (Holm).
-        proves_sameness: whether it concludes that two things are the same, so that the
-            A/A pair has to pass the same test.
-        compares: whether it is about an arm beside another. If not, neither the A/A pair
-            nor a differing binary stands in its way.
-        for_looks: whether it decides at the levels of the look. If not, it leaves open what a
-            study with several looks measured.
-        needed: the fewest blocks that can show what its options ask for; None where no number
-            follows from them.
-    """
+    """One decision rule. A module of this package lists its own in `RULES`."""
 
     name: str
     find: Find
-    version: int = 1
+    version: int = 1  # raised when it decides otherwise than before: that amends claims that use it
+    # Whether it concludes that something differs. Such claims share one family per study and kind,
+    # and are adjusted for their number (Holm).
     one_sided: bool = False
-    proves_sameness: bool = False
-    compares: bool = True
+    proves_sameness: bool = False  # that two things are the same: the A/A pair has to pass it, too
+    compares: bool = True  # an arm with another; else no A/A pair or binary stands in its way
     by_cell: bool = False  # whether what it finds in a cell depends on no other
     every_pair: bool = False  # whether it compares its arms with each other
-    for_looks: bool = False
+    for_looks: bool = False  # decides at the levels of the look; else leaves open what had several
+    # The fewest blocks that can show what its options ask for; None where no number follows.
     needed: Callable[[Options], int] | None = None
 
     @property

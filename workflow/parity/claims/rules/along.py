@@ -8,19 +8,14 @@ from typing import Any
 import numpy as np
 
 from parity.analysis.contrast import weighted_sum
-from parity.analysis.decision import (
-    FEWEST_FOR_A_DIFFERENCE,
-    WITHOUT_CONTROL,
-    Decision,
-    decide,
-)
+from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision, decide
 from parity.analysis.estimate import ALPHA, typical
 from parity.analysis.methods import FALLING, RISING, page_trend, slopes_per_doubling
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
 from parity.claims.cells import PER_NODE, RANKS, Cell, Scope, Series, alike
 from parity.claims.finding import Finding, about, too_few, untested, without_levels
-from parity.claims.rules import Options, Rule
+from parity.claims.rules import WORDS, Options, Rule
 from parity.claims.rules.contrasts import MORE, Asked, Question, directed, ratios, row, same
 from parity.core.wording import RATIO, counted, interval, number
 
@@ -29,11 +24,6 @@ TOO_FEW = "too few blocks that hold every level: {} of 2"
 SECOND = "second-costs-more"
 EITHER_WAY = (terms.SUPPORTED, terms.CONTRADICTED)
 RESAMPLES, SEED = 999, 20191118
-WORDS = {
-    terms.SUPPORTED: "the published order",
-    terms.CONTRADICTED: "another order",
-    terms.INCONCLUSIVE: "the order is open",
-}
 Centre = Callable[..., np.ndarray]
 # Of reference and arm at the first level, then at the second.
 Weights = tuple[float, float, float, float]
@@ -44,11 +34,10 @@ WHAT = {INTERACTION: "interaction: ", MAIN: "effect of {0}: ", CHANGE: "{0} {2} 
 
 
 def series(scope: Scope, along: str) -> list[Series | Finding]:
-    """The series of a test, and what is none: one needs three levels.
+    """The series of a test, and what is none: one needs three levels, two are always on a line.
 
-    Through two points there is always a line. Cells belong into one series if they differ in
-    nothing else; along nodes, ranks may grow with them, and along ranks containers, where those
-    are as many nowhere.
+    Cells belong into one series if they differ in nothing else; along nodes, ranks may grow with
+    them, and along ranks containers, where those are as many nowhere.
     """
     cells = [cell for cell in scope.cells if along in cell.parameters]
     grouped = alike(cells, along)
@@ -64,9 +53,8 @@ def series(scope: Scope, along: str) -> list[Series | Finding]:
             ordered = sorted(group, key=lambda cell: float(cell.parameters[along]))
             whole.append(Series(along, tuple(ordered)))
             continue
-        reason = f"several cases for one level of {along}"
-        if len(levels) < LEVELS:
-            reason = f"{counted(len(levels), 'level')} of {along}, {LEVELS} are needed"
+        few = f"{counted(len(levels), 'level')} of {along}, {LEVELS} are needed"
+        reason = few if len(levels) < LEVELS else f"several cases for one level of {along}"
         missing[untested(group[0], reason)] = None
     return [*missing, *whole]
 
@@ -128,9 +116,7 @@ def trend_of(one: Series, expect: str) -> Finding:
         p_of_pair = 2 * min(page_trend(of_pair, order) for order in (RISING, FALLING))
         differs = p_of_pair < ALPHA and len(of_pair) >= FEWEST_FOR_A_DIFFERENCE
         control = Decision(len(of_pair), outcome=DIFFERENT if differs else INCONCLUSIVE)
-    decision, unit = Decision(len(table)), ""
-    if len(own) > 1:
-        decision, unit = decide(own, None), RATIO
+    decision, unit = (decide(own, None), RATIO) if len(own) > 1 else (Decision(len(table)), "")
     facts = {"unit": unit, "p_value": p, "p_against": against, "strain": p / ALPHA}
     finding = about(one.cells, decision, control=control, **facts)
     verdict, by_ranks = (
@@ -162,10 +148,9 @@ def _interaction(options: Options, scope: Scope) -> list[Finding]:
 
 
 def crossed(options: Options, scope: Scope, weights: Weights) -> Asked:
-    """A weighted sum of arm and reference at two levels of a factor, for each arm.
+    """A weighted sum of each arm and its reference at two levels, over what holds both at both.
 
-    Over what holds both at both. The A/A pair's is always its interaction: it has no factor's
-    effect that would say anything.
+    The A/A pair's is always its interaction: it has no factor's effect that would say anything.
     """
     factor, levels = options["factor"], [str(level) for level in options["levels"]]
     grouped: dict[tuple[Any, ...], dict[str, Cell]] = {}
@@ -189,9 +174,7 @@ def crossed(options: Options, scope: Scope, weights: Weights) -> Asked:
 
 
 def _weighted(both: Series, arm: str, against: str, weights: Weights) -> np.ndarray:
-    costs = [
-        cell.numbered(cell.numbers.costs(side)) for cell in both.cells for side in (against, arm)
-    ]
+    costs = (c.numbered(c.numbers.costs(side)) for c in both.cells for side in (against, arm))
     return both.independent(weighted_sum(zip(weights, costs, strict=True)))
 
 
@@ -212,16 +195,12 @@ def _rank(options: Options, scope: Scope) -> list[Finding]:
     """
     groups = [level if isinstance(level, list) else [level] for level in options["order"]]
     place = {str(level): number for number, group in enumerate(groups) for level in group}
-    along = options["along"]
+    along, least = options["along"], options["minimum_tau"]
     there = [cell for cell in scope.cells if str(cell.parameters.get(along)) in place]
-    return [
-        _ranked(cells, along, place, options["minimum_tau"])
-        for cells in alike(there or scope.cells, along)
-    ]
+    return [_ranked(cells, along, place, least) for cells in alike(there or scope.cells, along)]
 
 
 def _ranked(cells: Sequence[Cell], along: str, place: Mapping[str, int], minimum: float) -> Finding:
-    """The order of the levels of one arm."""
     first, by_level = cells[0], {str(cell.parameters.get(along)): cell for cell in cells}
     if missing := [level for level in place if level not in by_level]:
         return without_levels(first, along, missing)
@@ -241,22 +220,18 @@ def _ranked(cells: Sequence[Cell], along: str, place: Mapping[str, int], minimum
     control, strain = _order_of_pair(ranked, places, minimum, verdict), (1 - reached) / 0.05
     facts: dict[str, Any] = {"unit": "tau", "p_against": against, "strain": strain}
     finding = about(ranked.cells, decision, control=control, **facts)
-    reason = f"tau {number(ours)} {interval(low95, high95)}: {WORDS[verdict]}"
+    reason = f"tau {number(ours)} {interval(low95, high95)}: {WORDS['order'][verdict]}"
     return finding.agreed(verdict, _order_shown(other, against), reason)
 
 
 def _order_shown(reached: float, against: float) -> str:
-    """The verdict by the share of resampled studies that reach the tau, and p of another order."""
     if reached >= 0.95:
         return terms.SUPPORTED
     return terms.CONTRADICTED if max(reached, against) <= 0.05 else terms.INCONCLUSIVE
 
 
 def _order_of_pair(ranked: Series, places: np.ndarray, minimum: float, ours: str) -> Decision:
-    """Whether the A/A pair alone would support the published order, or show what is ours.
-
-    Whichever of its two arms is called the double.
-    """
+    """Whether the A/A pair, either way, supports the published order or shows what is ours."""
     table = ranked.complete(control=True).to_numpy()
     if len(table) < FEWEST_FOR_A_DIFFERENCE:
         return replace(WITHOUT_CONTROL, blocks=len(table))
@@ -269,14 +244,10 @@ def _order_of_pair(ranked: Series, places: np.ndarray, minimum: float, ours: str
 
 
 def tau(losses: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Tau of losses with their published places, over pairs that the order tells apart.
+    """Tau of losses, shape (..., levels), over pairs that their published places tell apart.
 
-    Args:
-        losses: shape (..., levels).
-        places: of each level, 0 for what loses most; equal for levels of one group.
-
-    Returns:
-        1 if every such pair has the published order, -1 if none has; equal losses count 0.
+    Those are 0 for what loses most, and equal for levels of one group. 1 if every such pair has
+    the published order, -1 if none has; equal losses count 0.
     """
     first, second = np.triu_indices(len(places), k=1)
     published = np.sign(places[second] - places[first])
@@ -288,9 +259,7 @@ def p_other_order(table: np.ndarray, places: np.ndarray, minimum: float) -> floa
     """One-sided p of that too many pairs of levels lose the other way round for that tau.
 
     The signed-rank test of each pair within blocks, and of their p the partial conjunction by
-    Bonferroni (Benjamini & Heller, Biometrics 2008).
-
-    `table`: losses, shape (blocks, levels), at least two blocks.
+    Bonferroni (Benjamini & Heller, Biometrics 2008). `table`: losses, two blocks or more by levels.
     """
     first, second = np.nonzero(places[:, None] < places)
     p = sorted(typical(of_pair).p_below(0.0) for of_pair in (table[:, first] - table[:, second]).T)

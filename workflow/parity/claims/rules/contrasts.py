@@ -22,7 +22,7 @@ from parity.analysis.sequential import Levels
 from parity.claims import terms
 from parity.claims.cells import AT_ONE_LOOK, BothLevels, Cell, Scope
 from parity.claims.finding import Finding, about, too_few, untested
-from parity.claims.rules import Find, Options, Rule
+from parity.claims.rules import WORDS, Find, Options, Rule
 from parity.core import wording
 from parity.core.wording import RATIO
 
@@ -31,12 +31,10 @@ MIB = {"MiB": 1.0, "GiB": 1024.0, "B": 1 / 2**20}
 
 
 class Question(NamedTuple):
-    """A contrast that a test is asked of.
-
-    `effects`: logs of ratios, or differences in `unit`; at least two, a row for each reference.
-    """
+    """A contrast that a test is asked of."""
 
     cells: tuple[Cell, ...]
+    # Logs of ratios, or differences in `unit`; at least two, a row for each reference.
     effects: np.ndarray
     of_pair: np.ndarray  # the same of the A/A pair
     unit: str = RATIO
@@ -67,7 +65,6 @@ Asked = Iterable[Question | Finding]
 
 
 def _of_cell(cell: Cell, ratio: bool = True) -> Question | Finding:
-    """The question about a cell, or a finding where it cannot be asked."""
     if cell.blocks < 2:
         return too_few([cell], cell.blocks)
     of_arm, of_pair = (cell.effects(ratio, control) for control in (False, True))
@@ -84,11 +81,7 @@ def ratios(options: Options, scope: Scope) -> Asked:
 
 
 def differences(options: Options, scope: Scope) -> Asked:
-    """The difference in the metric's own unit, cell by cell.
-
-    For shares of which a ratio says nothing, such as that of the time lost to noise, where 0.001
-    is a tenth of a percentage point.
-    """
+    """The difference in the metric's own unit, cell by cell: for shares, such as of time lost."""
     return (_of_cell(cell, ratio=False) for cell in scope.cells)
 
 
@@ -130,8 +123,7 @@ def pooled(options: Options, scope: Scope) -> Asked:
 def every_pair(options: Options, scope: Scope) -> Asked:
     """The log of the ratio of each two arms in every case.
 
-    All pairs must pass, which proves more than an omnibus test does: that one says that the
-    arms differ little on the whole (Wellek 2010, ch. 7) and not which of them.
+    That all pairs pass proves more than an omnibus test of the whole does (Wellek 2010, ch. 7).
     """
     in_order = sorted(scope.cells, key=lambda cell: cell.case)
     for _, cells in groupby(in_order, key=lambda cell: cell.case):
@@ -139,16 +131,7 @@ def every_pair(options: Options, scope: Scope) -> Asked:
             yield _of_cell(scope.data.cell(one.case, one.metric, one.arm, other.arm))
 
 
-SAME_WORDS = {
-    outcomes.EQUIVALENT: "{what}90 % interval {inner} lies within {limit}",
-    outcomes.DIFFERENT: "{what}95 % interval {outer} lies outside {limit}",
-    outcomes.INCONCLUSIVE: "{what}not shown within {limit}; {needed} would pass",
-}
-BELOW_WORDS = {
-    outcomes.EQUIVALENT: "{what}upper 95 % bound {high} lies below {most}",
-    outcomes.DIFFERENT: "{what}lower 95 % bound {low} lies above {most}",
-    outcomes.INCONCLUSIVE: "{what}90 % {stands}",
-}
+SAME_WORDS, BELOW_WORDS = WORDS["same"], WORDS["below"]
 # What an equivalence that a claim states becomes.
 VERDICT = {
     outcomes.EQUIVALENT: terms.SUPPORTED,
@@ -167,14 +150,12 @@ def concluded(finding: Finding, words: Mapping[str, str], **values: str) -> Find
 def same(asked: Question, margin: float) -> Finding:
     """Two one-sided tests (`parity.analysis.decision`).
 
-    All cells must pass, so passing is not corrected for their number (intersection-union
-    test: Berger, Technometrics 1982). A cell contradicts if its 95 % interval lies wholly
-    outside.
+    All cells must pass, so passing is not corrected for their number (intersection-union test:
+    Berger, Technometrics 1982). A cell contradicts if its 95 % interval lies wholly outside.
     """
     decision, unit = asked.decide(margin), asked.unit
-    p = typical(asked.effects).p_outside(asked.bound(margin))
-    p_values = {"p_value": decision.p_equivalence,
-                "p_against": asked.levels[0].adjusted_both_ways(p)}  # fmt: skip
+    p = asked.levels[0].adjusted_both_ways(typical(asked.effects).p_outside(asked.bound(margin)))
+    p_values = {"p_value": decision.p_equivalence, "p_against": p}
     finding = asked.finding(decision, margin, strain=decision.smallest_margin / margin, **p_values)
     inner, outer = (wording.interval(*i, unit) for i in (decision.interval90, decision.interval95))
     limit, needed = (wording.margin(size, unit) for size in (margin, finding.needed))
@@ -190,17 +171,14 @@ def below(asked: Question, margin: float) -> Finding:
     """
     nothing = 1.0 if asked.is_ratio else 0.0
     decision, most = asked.decide(margin), nothing + margin
-    inner = decision.interval90
-    outcome = outcome_of(inner, inner, (-math.inf, most))
-    few = decision.reason if decision.reason == FEW else ""
-    added = inner[1] - nothing
+    inner, few = decision.interval90, decision.reason if decision.reason == FEW else ""
+    outcome, added = outcome_of(inner, inner, (-math.inf, most)), inner[1] - nothing
     decision = replace(decision, outcome=outcome, region=outcome, reason=few, smallest_margin=added)
     if outcome == outcomes.EQUIVALENT:
         decision = decision.without_claim(_left_open(decision, most))
     centre, bound, adjusted = typical(asked.effects), asked.bound(margin), asked.levels[0].adjusted
     p, against = adjusted(centre.p_below(bound)), adjusted(centre.p_above(bound))
-    strain = added / margin
-    finding = asked.finding(decision, margin, p_value=p, p_against=against, strain=strain)
+    finding = asked.finding(decision, margin, p_value=p, p_against=against, strain=added / margin)
     unit = "" if asked.is_ratio else f" {asked.unit}"
     low, high = (f"{wording.number(end)}{unit}" for end in inner)
     values = {"low": low, "high": high, "stands": wording.stands(*inner, most, asked.unit)}
@@ -230,9 +208,9 @@ def bounds(effects: Effects, levels: Levels) -> Bounds:
 def _direction(expected: Bounds, bound: float) -> tuple[str, str]:
     """Verdict and words on an effect whose expected sign is plus."""
     estimate, low, high = expected
+    if low > 0 and estimate > bound:
+        return terms.SUPPORTED, "goes the expected way, beyond"
     if low > 0:
-        if estimate > bound:
-            return terms.SUPPORTED, "goes the expected way, beyond"
         return terms.INCONCLUSIVE, "goes the expected way, but not beyond"
     if high < 0 and estimate < -bound:
         return terms.CONTRADICTED, "goes the other way, beyond"
@@ -271,10 +249,7 @@ def at_least(asked: Question, more: bool, least: float) -> Finding:
 
 
 def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way) -> Finding:
-    """A test that the effect lies beyond a bound.
-
-    Either way to contradict implies that it is below that of the size: that is its p.
-    """
+    # Either way to contradict implies that it is below that of the size: that is its p.
     (own, at_pair), bound = asked.levels, asked.bound(size)
     expected = asked.effects if more else -asked.effects
     decision, centre = asked.decide(size), typical(expected)
@@ -296,8 +271,7 @@ def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way
         ends, name = decision.interval90, "90 % interval"
     shown, size_shown = wording.interval(*ends, asked.unit), wording.margin(size, asked.unit)
     ended = finding.ended(verdict, f"{asked.what}{name} {shown} {words} {size_shown}")
-    objection = spoiled.get(words)
-    return ended.opened(objection) if objection else ended
+    return ended.opened(objection) if (objection := spoiled.get(words)) else ended
 
 
 def row(contrasts: Callable[[Options, Scope], Asked], test: Callable[..., Finding]) -> Find:

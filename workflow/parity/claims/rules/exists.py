@@ -49,7 +49,6 @@ def _exists(options: Options, scope: Scope) -> list[Finding]:
 
     Supported if the share of runs that show what is expected is above a limit by its exact
     one-sided 95 % bound (Clopper & Pearson, Biometrika 1934), contradicted if it is below it.
-
     What is to happen has failed runs against it; of what is not to happen only valid runs count,
     since one that failed shows nothing; and where a start is to be refused, one is for it that let
     nothing inside say a word. Where there is a control, all of its cells must show the opposite.
@@ -72,10 +71,8 @@ def _exists(options: Options, scope: Scope) -> list[Finding]:
         bounds = count.bounds(0.95), count.bounds(0.90)
         share = Decision(count.runs, count.those / count.runs, *bounds, limit)
         p, p_against = count.p(limit, "greater"), count.p(limit, "less")
-        finding = about(
-            [cell], share, against="", unit="share of runs", control=control, p_value=p,
-            p_against=p_against, strain=p / ALPHA,
-        )  # fmt: skip
+        facts = {"p_value": p, "p_against": p_against, "strain": p / ALPHA}
+        finding = about([cell], share, against="", unit="share of runs", control=control, **facts)
         reason = f"{SEEN[expect]} in {count.those} of {counted(count.runs, 'run')}"
         found.append(_ended(finding, reason, expect, control))
     return found
@@ -97,7 +94,6 @@ def _count(cell: Cell, expect: Expected, runs: pd.DataFrame) -> Count:
 
 
 def _ended(finding: Finding, reason: str, expect: Expected, control: Decision) -> Finding:
-    """The finding with what its share of runs and its control say."""
     share = finding.decision
     limit, (low, high) = share.margin or 0.0, share.interval90
     if (finding.p_against or 0.0) < ALPHA:

@@ -21,13 +21,10 @@ def _magnitude(options: Options, scope: Scope) -> list[Finding]:
     What counts is what is added: a difference, or a ratio less one. `compare` says what follows.
     """
     published, ratio = scope.values[options["published"]], options["scale"] == RATIO
-    target = published.value
-    if ratio:
-        # What a published ratio adds to one.
-        added = {"percent": target / 100, "factor": target - 1}
-        target = added.get(published.unit, math.nan)
-    nothing = 1.0 if ratio else 0.0
-    cluster = scope.data.dataset.kind.support == CLUSTER
+    # What a published ratio adds to one.
+    added = {"percent": published.value / 100, "factor": published.value - 1}
+    target = added.get(published.unit, math.nan) if ratio else published.value
+    nothing, cluster = 1.0 if ratio else 0.0, scope.data.dataset.kind.support == CLUSTER
     contrasts, found = ratios if ratio else differences, []
     for cell, asked in zip(scope.cells, contrasts(options, scope), strict=True):
         if isinstance(asked, Finding):
@@ -68,9 +65,7 @@ def compare(
 ) -> tuple[str, str]:
     """Verdict and words on a published effect beside our estimate and its 95 % interval.
 
-    Args:
-        target: the published effect; like the others zero for nothing, and not zero itself.
-        cluster: whether ours was measured on a cluster, as theirs was.
+    All are zero for nothing, the target is not zero. `cluster`: ours is of one, as theirs.
     """
     if target < 0:
         target, estimate, low, high = -target, -estimate, -high, -low

@@ -9,12 +9,7 @@ import numpy as np
 import pandas as pd
 
 from parity.analysis import methods, outcomes
-from parity.analysis.decision import (
-    FEWEST_FOR_A_DIFFERENCE,
-    WITHOUT_CONTROL,
-    Decision,
-    outcome_of,
-)
+from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision, outcome_of
 from parity.analysis.estimate import ALPHA, Interval
 from parity.analysis.evidence import units
 from parity.analysis.sequential import Levels
@@ -34,9 +29,8 @@ def _coefficient(cell: Cell, bound: float) -> Finding:
     """One-sided 95 % bounds of the coefficient of variation of each arm's own values (Bonett).
 
     Of blocks that share a node or a session the first counts alone, as they are not independent.
-
-    The reference stands in for the A/A pair: a machine that scatters more than the bound
-    without any container cannot tell what a container adds.
+    The reference stands in for the A/A pair: a machine that scatters more than the bound without
+    any container cannot tell what a container adds.
     """
     facts: dict[str, Any] = {"against": "", "unit": PERCENT_UNIT}
     values, reference = (_values(cell, arm) for arm in (cell.arm, cell.pair[0]))
@@ -135,8 +129,7 @@ def _against_another(cell: Cell, factor: float | None) -> Finding:
     deviations = _deviations(cell, cell.arm, cell.against)
     if isinstance(deviations, str):
         return too_few([cell], cell.blocks, reason=deviations, unit=UNIT, objection="")
-    (reference, double), control = cell.pair, WITHOUT_CONTROL
-    own, at_pair = cell.levels
+    (reference, double), (own, at_pair), control = cell.pair, cell.levels, WITHOUT_CONTROL
     if cell.numbers.of(reference) and cell.numbers.of(double):
         of_pair = _deviations(cell, double, reference)
         if not isinstance(of_pair, str):
@@ -172,21 +165,18 @@ def _cell_by_cell(look: Callable[[Cell, Any], Finding], option: str) -> Find:
     """What looks at each cell by itself, where enough blocks count, with the number it needs."""
 
     def find(options: Options, scope: Scope) -> list[Finding]:
-        fewest = FEWEST_FOR_A_DIFFERENCE
+        asked, fewest = options.get(option), FEWEST_FOR_A_DIFFERENCE
         return [
-            look(cell, options.get(option))
-            if cell.blocks >= fewest
-            else too_few([cell], cell.blocks, fewest)
+            look(cell, asked) if cell.blocks >= fewest else too_few([cell], cell.blocks, fewest)
             for cell in scope.cells
         ]
 
     return find
 
 
-_VARIATION = _cell_by_cell(_coefficient, "bound_percent")
 _RATIO = _cell_by_cell(_against_another, "factor")
 RULES = (
-    Rule("coefficient-of-variation", _VARIATION, 3, **SAMENESS),
+    Rule("coefficient-of-variation", _cell_by_cell(_coefficient, "bound_percent"), 3, **SAMENESS),
     Rule("spread-ratio", _RATIO, 3, **SAMENESS),
     Rule("less-variable", _RATIO, 4, **DIFFERENCE),
 )

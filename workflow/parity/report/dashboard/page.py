@@ -31,37 +31,28 @@ from parity.report.templating import WORDS
 from parity.report.view import ComparedRow, View, rows_of
 
 # Columns of a run that are texts, and those that are numbers or none.
-TEXTS = (
-    "block", "run", "case", "arm", "stage", "reason", "detail", "started", "parameters",
-    "evidence", "image_digest", "binary_sha256", "closure_sha256", "environment_sha256",
-    "stdout_sha256",
-)  # fmt: skip
-NUMBERS = (
-    "attempt", "position", "session", "exit_code", "wall_seconds", "user_seconds",
-    "system_seconds", "steal_fraction", "load_before",
-)  # fmt: skip
+TEXTS = ("block", "run", "case", "arm", "stage", "reason", "detail", "started", "parameters",
+         "evidence", "image_digest", "binary_sha256", "closure_sha256", "environment_sha256",
+         "stdout_sha256")  # fmt: skip
+NUMBERS = ("attempt", "position", "session", "exit_code", "wall_seconds", "user_seconds",
+           "system_seconds", "steal_fraction", "load_before")  # fmt: skip
 # What follows in each row: whether it is the last attempt, whether its numbers count, its
 # command, its numbers.
 FIELDS = (*TEXTS, *NUMBERS, "final", "counts", "command", "metrics")
 Texts = dict[str, int]  # the number of each text so far
 _OF_IMAGES = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
-_SAME = (
-    "case", "metric", "arm", "planned", "blocks", "estimate", "low95", "high95", "low90",
-    "high90", "margin", "smallest_margin", "identity",
-)  # fmt: skip
-_ENDS = ("estimate", "low95", "high95")
+_SAME = ("case", "metric", "arm", "planned", "blocks", "estimate", "low95", "high95", "low90",
+         "high90", "margin", "smallest_margin", "identity")  # fmt: skip
 
 
 class Archive(Document, frozen=True):
     """What the page holds of one dataset.
 
     Attributes:
-        cases: title, benchmark, its title, its place among others, and the levels (may be empty).
         quantities: by `<benchmark>/<metric>`: label, unit, the factor that turns a value in the
             `recorded` unit into one in it, and which is better: lower, higher or neither.
         natives: by `<case>/<metric>`, the reference and what else stands for it: what is compared
             with the reference is compared with each of them, within the block.
-        nodes: facts by node: those that never changed, others by block, fact and phase.
     """
 
     name: str
@@ -72,12 +63,12 @@ class Archive(Document, frozen=True):
     reference: str  # the arm that all others are compared with
     note: str  # what its kind of system means for what is said of it
     arms: dict[str, str]
-    cases: dict[str, dict[str, Any]]
+    cases: dict[str, dict[str, Any]]  # title, benchmark, its title and place, levels (may be empty)
     quantities: dict[str, dict[str, Any]]
     natives: dict[str, tuple[str, ...]]
     comparisons: list[dict[str, Any]]
     blocks: list[dict[str, Any]]  # in the order of the plan, each with its number and its nodes
-    nodes: dict[str, dict[str, Any]]
+    nodes: dict[str, dict[str, Any]]  # facts that never changed; others by block, fact and phase
     images: list[dict[str, str]]  # the digest chain from the base to each format, as recorded
     runs: list[list[Any]]  # rows of `FIELDS`
 
@@ -85,41 +76,32 @@ class Archive(Document, frozen=True):
 class Content(Document, frozen=True):
     """What the page holds.
 
-    Attributes:
-        studies: title, authors, venue and year of each study, by its id.
-        verdicts, evidence: rows of the tables of these names in parity.claims.verdicts, of the
-            system that leads and of others that test a claim.
-        fields: what the columns of `runs` are; those of them that are numbers of `texts`.
+    `verdicts` and `evidence`: rows of the tables of these names in parity.claims.verdicts, of the
+    system that leads and of others that test a claim.
     """
 
-    studies: Mapping[str, Mapping[str, Any]]
+    studies: Mapping[str, Mapping[str, Any]]  # title, authors, venue and year of each, by its id
     verdicts: list[dict[str, Any]]
     evidence: list[dict[str, Any]]
     wording: Mapping[str, Mapping[str, Any]]
     archives: list[Archive]
-    fields: dict[str, tuple[str, ...]]
+    fields: dict[str, tuple[str, ...]]  # columns of `runs`, and which are numbers of `texts`
     texts: list[str]
 
 
-def content(
-    views: Iterable[View], judgements: Sequence[Judgement], studies: Mapping[str, Mapping[str, Any]]
-) -> Content:
+def content(views: Iterable[View], judgements: Sequence[Judgement],
+            studies: Mapping[str, Mapping[str, Any]]) -> Content:  # fmt: skip
     """The page's content: datasets, and the verdicts on claims with what they rest on."""
     texts: Texts = {}
     judged = on_all_systems(judgements)
     archives = [_archive(view, texts) for view in views]
-    return Content(
-        studies=studies, verdicts=_records(judged.verdicts), evidence=_records(judged.evidence),
-        wording=WORDS["dashboard"], archives=archives, fields={"texts": TEXTS, "all": FIELDS},
-        texts=list(texts),
-    )  # fmt: skip
+    return Content(studies=studies, verdicts=_records(judged.verdicts), texts=list(texts),
+                   evidence=_records(judged.evidence), wording=WORDS["dashboard"],
+                   archives=archives, fields={"texts": TEXTS, "all": FIELDS})  # fmt: skip
 
 
 def on_all_systems(judgements: Sequence[Judgement]) -> Judgement:
-    """All claims on the first system, and on others that test them, claim by claim.
-
-    Evidence has the column `judged` of the verdicts as well.
-    """
+    """Each claim on the first system, and on others that test it; evidence has `judged` as well."""
     verdicts, evidence = [], []
     for place, judgement in enumerate(judgements):
         rows = judgement.verdicts
@@ -134,37 +116,32 @@ def on_all_systems(judgements: Sequence[Judgement]) -> Judgement:
 def _archive(view: View, texts: Texts) -> Archive:
     plan, data, facts = view.plan, view.dataset, view.origin.facts
     nodes_of = data.nodes.groupby("block")["node"].unique()
-    columns = ["benchmark", "metric", "unit", "better"]
-    measured = data.metrics[columns].drop_duplicates().itertuples(index=False, name=None)
+    measured = tables.tuples(data.metrics, "benchmark", "metric", "unit", "better")
     quantities = {}
-    for benchmark, metric, unit, better in measured:
+    for benchmark, metric, unit, better in dict.fromkeys(measured):
         known = quantity(benchmark, metric, unit, plan.definitions)
         shown = {"label": known.label, "unit": known.unit, "factor": known.factor}
         quantities[f"{benchmark}/{metric}"] = shown | {"recorded": unit, "better": better}
-    cases, blocks = {}, []
+    cases = {}
     for case in plan.run_cases:
-        benchmark_title = formatting.program_title(plan, case.name)
-        own = {"title": formatting.case_title(plan, case.name), "benchmark": case.benchmark}
-        levels = formatting.case_levels(plan, case.name)
-        own |= {"benchmark_title": benchmark_title, "levels": levels}
         # Programs of a study's own are what people run.
         orders = [figure.order for figure in case.definition.figures]
         order = min(orders, default=LAST) if case.benchmark in benchmarks() else 0
-        cases[case.name] = own | {"order": order}
-    for block in plan.blocks:
-        nodes = sorted(nodes_of.get(block.name, []))
-        blocks.append({"block": block.name, "number": block.number, "nodes": nodes})
+        cases[case.name] = {
+            "title": formatting.case_title(plan, case.name), "benchmark": case.benchmark,
+            "benchmark_title": formatting.program_title(plan, case.name),
+            "levels": formatting.case_levels(plan, case.name), "order": order}  # fmt: skip
+    blocks = [{"block": block.name, "number": block.number,
+               "nodes": sorted(nodes_of.get(block.name, []))} for block in plan.blocks]  # fmt: skip
     return Archive(
-        name=data.name, title=plan.title, systems=view.origin.systems,
-        measured=wording.period(facts.began, facts.ended), reference=plan.reference,
-        commits=[program.commit for program in facts.programs],
-        note=kind_of(view.origin.scale_labels).threat,
+        name=data.name, title=plan.title, systems=view.origin.systems, reference=plan.reference,
+        measured=wording.period(facts.began, facts.ended), cases=cases, quantities=quantities,
+        commits=[program.commit for program in facts.programs], blocks=blocks,
+        note=kind_of(view.origin.scale_labels).threat, comparisons=_comparisons(view),
         arms={arm: formatting.arm_title(plan, arm) for arm in view.arms},
-        cases=cases, quantities=quantities, comparisons=_comparisons(view), blocks=blocks,
         natives={f"{case}/{metric}": arms for (case, metric), arms in view.natives.items()},
         nodes={str(node): _node(of_node) for node, of_node in data.nodes.groupby("node")},
-        images=_records(data.images[_OF_IMAGES]), runs=_runs(data, view, texts),
-    )  # fmt: skip
+        images=_records(data.images[_OF_IMAGES]), runs=_runs(data, view, texts))  # fmt: skip
 
 
 def _node(facts: pd.DataFrame) -> dict[str, Any]:
@@ -179,11 +156,10 @@ def _node(facts: pd.DataFrame) -> dict[str, Any]:
 def _comparisons(view: View) -> list[dict[str, Any]]:
     """Every comparison, planned or only reported, with its runtime and its A/A pair.
 
-    A row has the columns of `evidence` in parity.claims.verdicts that are not of claims, and:
-    `runtime`, its column in the matrix, which is the arm's own for another native; `planned`;
-    `is_control`; `is_plain`, whether it is a runtime as a site offers it; `is_counted`, whether it
-    enters the count of costs; `bound`, of the cost, in words; `same`, whether the two sides are
-    within the margin.
+    A row has the columns of `evidence` in parity.claims.verdicts that are not of claims, and others
+    such as `runtime`, its column in the matrix, which is the arm's own for another native;
+    `is_plain`, whether it is a runtime as a site offers it; `is_counted`, whether it enters the
+    count of costs; `bound`, of the cost, in words; `same`, within the margin.
     """
     runtimes, rows = view.plan.arm_runtimes, rows_of(view.analysis.comparisons)
     native, compared = runtimes[view.plan.reference], (view.plan, view.analysis.comparisons)
@@ -191,15 +167,13 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
     made = []
     for row in rows:
         runtime = runtimes.get(row.arm, row.arm)
-        added = {
-            "runtime": row.arm if runtime == native else runtime, "against": row.reference,
-            "verdict": formatting.ended_of(row), "bound": formatting.bound(row),
-            "same": formatting.is_same(row), "reason": formatting.of(view.plan, row).outcome,
-            "unit": "ratio" if row.kind == "ratio" else row.unit,
-            "p_value": _plain(row.p_equivalence), "is_control": row.control,
-            "is_counted": (row.case, row.metric, row.arm) in costs,
-            "is_plain": answer.Asked(view.plan, row).is_plain,
-        }  # fmt: skip
+        added = {"runtime": row.arm if runtime == native else runtime, "against": row.reference,
+                 "verdict": formatting.ended_of(row), "bound": formatting.bound(row),
+                 "same": formatting.is_same(row), "reason": formatting.of(view.plan, row).outcome,
+                 "unit": "ratio" if row.kind == "ratio" else row.unit,
+                 "p_value": _plain(row.p_equivalence), "is_control": row.control,
+                 "is_counted": (row.case, row.metric, row.arm) in costs,
+                 "is_plain": answer.Asked(view.plan, row).is_plain}  # fmt: skip
         made.append({n: _plain(getattr(row, n)) for n in _SAME} | added | _control(view, row))
     return made
 
@@ -210,10 +184,8 @@ def _control(view: View, row: ComparedRow) -> dict[str, Any]:
     if control is None or not control.decision.blocks:
         return {"control": "none"}
     numbers, gate = control.columns(), control.decision.as_control
-    return {
-        "control": "no-margin" if gate == outcomes.REPORTED else gate,
-        **{f"control_{name}": _plain(numbers[name]) for name in _ENDS},
-    }
+    ends = {f"control_{name}": _plain(numbers[name]) for name in ("estimate", "low95", "high95")}
+    return {"control": "no-margin" if gate == outcomes.REPORTED else gate, **ends}
 
 
 def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
@@ -226,8 +198,7 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
     def numbered(words: Iterable[str]) -> list[int]:
         return [texts.setdefault(word, len(texts)) for word in words]
 
-    key = ["block", "run"]
-    counted = set(view.analysis.values[key].itertuples(index=False, name=None))
+    counted = set(tables.tuples(view.analysis.values, "block", "run"))
     applied = (row for row in rows_of(view.analysis.exclusions) if row.applied)
     excluded = {(row.block, row.run): f"excluded: {row.reason}" for row in applied}
     metrics: dict[tuple[str, str, int], list[Any]] = defaultdict(list)
@@ -266,31 +237,23 @@ def _plain(value: Any) -> Any:
 
 TEMPLATE = Path(__file__).parent / "template"
 # In this order: each uses only what stands before it.
-SCRIPTS = (
-    "data.js", "format.js", "parts.js", "scale.js", "blocks.js", "compared.js", "search.js",
-    "matrix.js", "claims.js", "start.js", "claim.js", "cell.js", "run.js", "app.js",
-)  # fmt: skip
+SCRIPTS = ("data.js", "format.js", "parts.js", "scale.js", "blocks.js", "compared.js", "search.js",
+           "matrix.js", "claims.js", "start.js", "claim.js", "cell.js", "run.js",
+           "app.js")  # fmt: skip
 
 
 def render(content: Content) -> str:
     """The HTML of a page with this content."""
-    how: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
-    return (
-        Environment(**how)
-        .from_string((TEMPLATE / "page.html").read_text("utf-8"))
-        .render(
-            outcomes={**content.wording["outcomes"], **content.wording["verdicts"]},
-            data=packed(content),
-            style=_inline((TEMPLATE / "style.css").read_text("utf-8"), "</style"),
-            script=_inline("\n".join((TEMPLATE / name).read_text("utf-8") for name in SCRIPTS)),
-        )
-    )
+    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return made.from_string((TEMPLATE / "page.html").read_text("utf-8")).render(
+        data=packed(content), style=_inline((TEMPLATE / "style.css").read_text("utf-8"), "</style"),
+        script=_inline("\n".join((TEMPLATE / name).read_text("utf-8") for name in SCRIPTS)),
+        outcomes={**content.wording["outcomes"], **content.wording["verdicts"]})  # fmt: skip
 
 
 def packed(content: Content) -> str:
     """The content as gzipped JSON in base64: a fifth of its size, and no text can be markup."""
-    whole = msgspec.json.encode(content)
-    return base64.b64encode(gzip.compress(whole, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(msgspec.json.encode(content), mtime=0)).decode()
 
 
 def write(content: Content, path: Path) -> None:

@@ -11,9 +11,7 @@ from matplotlib.figure import Figure
 
 from parity.analysis import outcomes, tables
 from parity.analysis.agreement import NOT_COMPARED, Agreement
-from parity.analysis.tables import AGREEMENT
 from parity.core import wording
-from parity.core.wording import span
 from parity.plan.plan import Plan
 from parity.report import formatting
 from parity.report.figures import style
@@ -21,7 +19,6 @@ from parity.report.figures.compare import title_parts
 from parity.report.figures.page import PAGE, band_of, page
 from parity.report.figures.rows import Forest
 from parity.report.figures.specs import quantity
-from parity.report.formatting import held
 from parity.report.view import rows_of
 
 NAME = "agreement"
@@ -34,10 +31,9 @@ def panels(found: Agreement, plan: Plan) -> list[Forest]:
     table = found.table[found.table["outcome"] != NOT_COMPARED]
     cases, arms = [case.name for case in plan.cases], [*plan.arms]
     # The A/A pair is the first row of each panel.
-    ordered = table.assign(
-        at=table["case"].map(cases.index), arm_at=table["arm"].map(arms.index),
-        other=~table["control"].astype(bool),
-    ).sort_values(["at", "metric", "other", "arm_at"], kind="stable")  # fmt: skip
+    at, arm_at = table["case"].map(cases.index), table["arm"].map(arms.index)
+    ordered = table.assign(at=at, arm_at=arm_at, other=~table["control"].astype(bool))
+    ordered = ordered.sort_values(["at", "metric", "other", "arm_at"], kind="stable")
     groups = [rows_of(rows) for _, rows in ordered.groupby(["at", "metric"])]
     most = max(map(len, groups), default=0)
     wide = -(-len(groups) // 2) * (AROUND + style.ROW * most) + 1.1 <= PAGE
@@ -51,7 +47,7 @@ def _panel(plan: Plan, rows: Sequence[Any], several: bool, wide: bool) -> Forest
     label = quantity(case, metric, "", plan.definitions).label if several else ""
     title = ", ".join(filter(None, title_parts(plan, case, label)))
     both = zip(*((row.fresh_blocks, row.archive_blocks) for row in rows), strict=True)
-    blocks = "/".join(span(each).replace(" to ", "–") for each in both)
+    blocks = "/".join(wording.span(each).replace(" to ", "–") for each in both)
     title += "*" if any(row.reason for row in rows) else ""
     table = []
     for row in rows:
@@ -71,9 +67,8 @@ def _panel(plan: Plan, rows: Sequence[Any], several: bool, wide: bool) -> Forest
     reach = 1.12 * max(needed, min(widest, 1.8 * needed)) or 1.0
     return Forest(
         f"{title}\nmargin {wording.margin(margin)}, n {blocks}", made, style.arm_styles(plan),
-        head="fresh/archived [95 %]" * wide, band=band_of(margin), ends=(1 - reach, 1 + reach),
-        scale="linear",
-    )  # fmt: skip
+        head="fresh/archived [95 %]" * wide, band=band_of(margin), scale="linear",
+        ends=(1 - reach, 1 + reach))  # fmt: skip
 
 
 def draw(found: Agreement, plan: Plan, note: str = "") -> Figure:
@@ -84,15 +79,13 @@ def draw(found: Agreement, plan: Plan, note: str = "") -> Figure:
         figure.text(0.5, 0.5, "the datasets have no ratio in common", ha="center")
         return figure
     foot = [
-        held(found.count),
+        formatting.held(found.count),
         f"axis: cost ratio to {formatting.reference_title(plan)}, above 1 costs more; "
         "grey band: margin; n: blocks, fresh/archived",
         "box: where the fresh ratio is expected by the scatter of both (95 %); tick: archived "
         "ratio; marker and line: fresh ratio, 95 % interval",
         "same, differs, open: the ratio of both ratios and the margin; first rows: A/A pair; "
-        "*  not all could be concluded; †  confounded",
-        note,
-    ]
+        "*  not all could be concluded; †  confounded", note]  # fmt: skip
     across = min(2 if made[0].head else 4, len(made))
     return page(f"{found.fresh} beside {found.archive}", made, across, foot, around=AROUND)
 
@@ -101,6 +94,6 @@ def write(found: Agreement, plan: Plan, note: str, folder: Path) -> None:
     """Write `agreement.pdf` and `.png`, and the table as `.parquet` and `.csv`."""
     style.use()
     style.save(draw(found, plan, note), folder, NAME)
-    tables.write(AGREEMENT, found.table, folder / f"{NAME}.parquet")
+    tables.write(tables.AGREEMENT, found.table, folder / f"{NAME}.parquet")
     plain = found.table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     (folder / f"{NAME}.csv").write_text(plain, encoding="utf-8")

@@ -19,7 +19,6 @@ from parity.report.figures import style
 from parity.report.figures.compare import symbol
 from parity.report.figures.planes import Lines, Mark
 from parity.report.figures.specs import spelt
-from parity.report.series import curves, published
 from parity.report.view import CONTAINERS, Series, View
 
 DODGE = 0.6  # of the distance between two levels, over which arms stand beside each other
@@ -61,14 +60,14 @@ def along(view: View, spec: FigureSpec) -> Figure:
     As Figures 1 to 3 of Ruiz et al. (VHPC 2015), and 6, 7 and 12 of Beserra et al. (CISIS 2015).
     """
     shown = view.series(spec)
-    found = [curves(view, spec, series) for series in shown]
+    found = [view.curves(spec, series) for series in shown]
     every = pd.concat(found)
     drawn = {*every["arm"]}
     looks = {a: look.curve() for a, look in pages.looks_of(view).items() if a in drawn}
     dodge = {arm: DODGE * ((at + 0.5) / len(looks) - 0.5) for at, arm in enumerate(looks)}
     margin, made = None if spec.scatter else _margin(view, spec), []
     for series, points in zip(shown, found, strict=True):
-        theirs = published(view, spec, series)
+        theirs = view.published_ratios(spec, series)
         levels = sorted({*series.cases, *(level for bars in theirs.values() for level in bars)})
         place = {level: number for number, level in enumerate(levels)}
         x = points["level"].map(place) + points["arm"].map(dodge)
@@ -83,11 +82,9 @@ def along(view: View, spec: FigureSpec) -> Figure:
             highest = np.nan_to_num(table[["y", "high"]]).max(initial=1.0)
             scale = {"ylim": (0, 1.05 * highest)}
         made.append(Lines(
-            series.title, table, looks, _titled(view, looks), marks=marks,
+            series.title, table, looks, _titled(view, looks), marks=marks, **scale,
             xlabel=WORDS.get(spec.along, spec.along.replace("_", " ")),
-            xlim=(-0.6, len(levels) - 0.4), ticks={place[level]: str(level) for level in levels},
-            **scale,
-        ))  # fmt: skip
+            xlim=(-0.6, len(levels) - 0.4), ticks=dict(enumerate(map(str, levels)))))  # fmt: skip
     what = f"cost over {formatting.reference_title(view.plan)} (ratio, log)"
     what = "coefficient of variation (%)" if spec.scatter else what
     said = _counted(view, spec, [*every["blocks"]], "lines: 95 % intervals", margin)
@@ -120,8 +117,7 @@ def sizes(view: View, spec: FigureSpec) -> Figure:
             formatting.case_levels(view.plan, case), table, looks, _titled(view, looks), shade=0.15,
             xlabel="size of a message", xscale="log", yscale="log", band=pages.band_of(margin),
             ticks={size: word for size, word in SIZES.items() if size <= table["x"].max()},
-            neutral=1.0 if spec.relative else None,
-        ))  # fmt: skip
+            neutral=1.0 if spec.relative else None))  # fmt: skip
     native = formatting.arm_title(view.plan, reference)
     what = f"time over {native} (ratio, log)" if spec.relative else "rate (Gbit/s, log)"
     said = _counted(view, spec, blocks, "shade: smallest to largest", margin)
@@ -133,17 +129,12 @@ def timeouts(view: View, spec: FigureSpec) -> Figure:
     every, made, looks = view.shown(spec), [], pages.looks_of(view)
     rows = view.waits(every[:MOST])
     dots = {arm: look.mark(0.6) for arm, look in looks.items()}
-    values = view.analysis.values
-    values = values[values["metric"].isin((TIME, TIMEOUTS))]
     for case in every[:MOST]:
         of_case = [row for row in rows if row.case == case]
         base = view.median(case, TIME, view.plan.reference) or 0.0
-        wide = values[values["case"] == case].pivot(
-            index=["arm", "block"], columns="metric", values="value"
-        ).dropna().reset_index()  # fmt: skip
-        table = wide[wide["arm"].isin([row.arm for row in of_case])].assign(
-            x=wide[TIMEOUTS], y=wide[TIME] - base
-        )
+        wide = view.parts(case, TIME, TIMEOUTS).reset_index()
+        table = wide.assign(x=wide[TIMEOUTS], y=wide[TIME] - base)
+        table = table[table["arm"].isin([row.arm for row in of_case])]
         marks, texts = [], []
         for place, row in enumerate(of_case):
             colour, mine = looks[row.arm].colour, table.loc[table["arm"] == row.arm, "x"]
@@ -160,16 +151,13 @@ def timeouts(view: View, spec: FigureSpec) -> Figure:
         low, air = heights.min(), np.ptp(heights) or 1.0
         made.append(Lines(
             formatting.case_levels(view.plan, case), table, dots, _titled(view, dots), marks=marks,
-            xlabel="timeouts of TCP in a run", texts=texts,
             ylim=(low - 0.06 * air, heights.max() + (0.06 + 0.16 * len(of_case)) * air),
-        ))  # fmt: skip
+            xlabel="timeouts of TCP in a run", texts=texts))  # fmt: skip
     fitted = any(np.isfinite(row.slope) for row in rows)
     waited = any(np.isfinite(row.rto_min_ms) for row in rows)
-    said = [
-        "n: runs, of one block each"
-        + "     full: line of an arm; s for each timeout [95 % interval]" * fitted,
-        "dotted: each timeout takes the least waiting time of its case, rto_min" * waited,
-    ]
+    line = "     full: line of an arm; s for each timeout [95 % interval]" * fitted
+    least = "dotted: each timeout takes the least waiting time of its case, rto_min" * waited
+    said = [f"n: runs, of one block each{line}", least]
     if len(every) > MOST:
         said.append(f"the first {MOST} of {len(every)} cases; the table has all of them")
     native = formatting.arm_title(view.plan, view.plan.reference)
@@ -207,8 +195,7 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
         Lines(of.title, pd.concat([own[number][["arm", "x", "y"]] for own in curves.values()]),
               looks, _titled(view, curves), ticks=dict.fromkeys(map(float, of.cases), ""),
               xlim=xlims[number], ylabel="medians", rows=7, **common)
-        for number, of in enumerate(placed) if has_medians
-    ]  # fmt: skip
+        for number, of in enumerate(placed) if has_medians]  # fmt: skip
     for arm, number in itertools.product(arms, range(len(placed))):
         table = curves[arm][number]
         counts = [f"n={n}  " if table["n"].nunique() > 1 else "" for n in table["n"]]
@@ -219,10 +206,9 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
             {arm: looks[arm]}, {}, 0.3, "nodes" if arm == arms[-1] else "", rows=3.4,
             marks=[Mark(noise[number].index, noise[number][end], {**DOTTED, "marker": "_"})
                    for end in ("low", "high")],
-            ylabel=formatting.arm_title(view.plan, arm).replace(" (", "\n("),
+            ylabel=formatting.arm_title(view.plan, arm).replace(" (", "\n("), xlim=xlims[number],
             ticks={float(nodes): f"{nodes}\n{count}{note}" for nodes, count, note in notes},
-            texts=[(0.5, 0.5, absent, style.GREY)] if absent else [], xlim=xlims[number], **common,
-        ))  # fmt: skip
+            texts=[(0.5, 0.5, absent, style.GREY)] if absent else [], **common))  # fmt: skip
     native, double = (formatting.arm_title(view.plan, arm) for arm in view.plan.aa_pair)
     grey = f"grey: margin {wording.margin(margin)}     " if margin else ""
     foot = pages.foot_of(
@@ -232,8 +218,7 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
         f"{pages.blocks_that_count(view, cases)}: {span({*every['n']} - {0} or {0})}     "
         "below each point: cost ratio and its 95 % interval",
         f"shade: smallest to largest block     {grey}"
-        f"dotted: smallest and largest of {native} and {double}",
-    )  # fmt: skip
+        f"dotted: smallest and largest of {native} and {double}")  # fmt: skip
     return pages.page(spec.title, made, len(placed), foot, around=0.42)
 
 
@@ -258,9 +243,8 @@ def series(view: View, spec: FigureSpec) -> list[Series]:
 def curve(view: View, cases: Series, quantity: Quantity, arm: str) -> pd.DataFrame:
     """Performance in % of the reference's median, a row for each number of nodes.
 
-    Returns:
-        `x` (nodes), median `y`, smallest `low` and largest `high`, `n` blocks, `note` (cost ratio
-        with sign and interval), and in `words` why there is no value.
+    Returns `x` (nodes), median `y`, smallest `low` and largest `high`, `n` blocks, `note` (cost
+    ratio with sign and interval), and in `words` why there is no value.
     """
     rows = []
     for nodes, case in cases.cases.items():

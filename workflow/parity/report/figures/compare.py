@@ -12,7 +12,6 @@ from parity.analysis import conclusions
 from parity.analysis.conclusions import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
 from parity.benchmarks.description import FigureSpec, Quantity
 from parity.core import wording
-from parity.core.wording import span
 from parity.plan.plan import Plan
 from parity.report import formatting
 from parity.report.figures import page as pages
@@ -43,10 +42,8 @@ def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: s
            **look: Any) -> Forest:  # fmt: skip
     """The comparisons of a case and quantity, or these rows by arm, whose blocks are not drawn.
 
-    Args:
-        against: what they are compared with, in words, if not the reference.
-        numbers: whether the estimates stand right of the panel.
-        look: other attributes of the panel.
+    `against`: what they are compared with, in words, if not the reference; `numbers`: whether the
+    estimates stand right of the panel; `look`: other attributes of the panel.
     """
     plan = view.plan
     known_rows = view.comparisons(case, shown.metric) if compared is None else compared
@@ -92,20 +89,17 @@ def values(view: View, case: str, spec: FigureSpec, shown: Quantity, arms: Seque
     found, native = view.values(case, shown.metric), view.plan.reference
     label, zero, factor = f"{shown.label} ({shown.unit})", 0.0, shown.factor
     if spec.relative:
-        base = view.median(case, shown.metric, native)
-        what = "the reference"
+        base, what = view.median(case, shown.metric, native), "the reference"
         if base is not None:
             number = wording.significant(shown.factor * base, 4)
             what = f"median {formatting.arm_title(view.plan, native)}, {number} {shown.unit}"
         label = f"{shown.label}: deviation from\n{what} (%)"
         found, zero, factor = found if base else {}, base or 1.0, 100 / (base or 1.0)
     rows = [(arm, factor * (value - zero)) for arm in arms for value in found.get(arm, ())]
-    return Values(
-        title, pd.DataFrame(rows, columns=["arm", "value"]).astype({"value": float}),
-        {arm: formatting.arm_title(view.plan, arm) for arm in arms}, pages.looks_of(view),
-        {arm: view.absence(case, arm) for arm in arms if arm not in found}, label,
-        spec.logarithmic, spec.from_zero, spec.relative, spec.densities,
-    )  # fmt: skip
+    return Values(title, pd.DataFrame(rows, columns=["arm", "value"]).astype({"value": float}),
+                  {arm: formatting.arm_title(view.plan, arm) for arm in arms}, pages.looks_of(view),
+                  {arm: view.absence(case, arm) for arm in arms if arm not in found}, label,
+                  spec.logarithmic, spec.from_zero, spec.relative, spec.densities)  # fmt: skip
 
 
 def _is_in_rows(view: View, spec: FigureSpec) -> bool:
@@ -171,7 +165,7 @@ def together(view: View, spec: FigureSpec) -> Figure:
         unit = next((f" ({unit})" for row in compared if (unit := formatting.unit_of(row))), "")
         counts = [row.blocks for row in compared if row.blocks]
         head = f"{title}: over {formatting.reference_title(view.plan)}{unit}\n"
-        head += f"n = {span(counts)}   [95 %]" if counts else ""
+        head += f"n = {wording.span(counts)}   [95 %]" if counts else ""
         notes.append((head, {r.arm: formatting.estimate(r) for r in compared if r.blocks}))
     panel = replace(made[0], table=pd.concat([each.table for each in made]), notes=notes)
     lines = pages.foot_of(view, cases, "dots: blocks", pages.blocks_that_count(view, cases))
@@ -186,10 +180,8 @@ def crossed(view: View, spec: FigureSpec) -> Figure:
     """
     table = view.crossed(spec)
     table = table[table["cases"] == table["cases"].iloc[0]]
-    effects = {
-        str(effect): {row.arm: row for row in of_effect.itertuples(index=False)}
-        for effect, of_effect in table.groupby("effect", sort=True)
-    }
+    effects = {str(effect): {row.arm: row for row in of_effect.itertuples(index=False)}
+               for effect, of_effect in table.groupby("effect", sort=True)}  # fmt: skip
     first = next(iter(effects[LEVEL].values()))
     cases, factor, reference = first.cases.split(), first.factor, view.plan.reference
     title, over = formatting.reference_title(view.plan), f"{first.high} over {first.low}"
@@ -206,13 +198,11 @@ def crossed(view: View, spec: FigureSpec) -> Figure:
         arms = [arm for arm in view.arms_of(cases) if of_factor or arm != reference]
         made.append(forest(
             view, cases[case], spec.quantities[0], arms, head, effects[effect] if effect else None,
-            numbers=True, label="", published=spec.published if of_factor else (),
-        ))  # fmt: skip
+            numbers=True, label="", published=spec.published if of_factor else ()))  # fmt: skip
     band = f"band: margin {wording.margin(first.margin)}"
     key = f"cost ratios (log), above 1 costs more; {band}; dotted: {spec.source}; n: blocks"
-    return pages.page(
-        spec.title, made, 2, pages.foot_of(view, cases, key, pages.SYMBOLS), around=AROUND
-    )
+    foot = pages.foot_of(view, cases, key, pages.SYMBOLS)
+    return pages.page(spec.title, made, 2, foot, around=AROUND)
 
 
 def of_ladder(view: View, spec: FigureSpec) -> Figure:
@@ -231,9 +221,8 @@ def of_ladder(view: View, spec: FigureSpec) -> Figure:
         made.append(forest(view, case, shown, arms, title, steps, "the step before", **look))
     low, high = (wording.percent(ratio - 1) for ratio in spec.published)
     tint = f"{pages.blocks_that_count(view, cases)}     tinted: {low} to {high}, {spec.source}"
-    return pages.page(
-        spec.title, made, 2, pages.foot_of(view, cases, tint, pages.SYMBOLS), around=IN_ROW
-    )
+    foot = pages.foot_of(view, cases, tint, pages.SYMBOLS)
+    return pages.page(spec.title, made, 2, foot, around=IN_ROW)
 
 
 def overview(view: View) -> Figure | None:
@@ -254,12 +243,10 @@ def forests(view: View, shown: Columns, head: str = "") -> Figure:
     titles, shared = titles_of(view, shown, wide)
     made = [forest(view, case, each, arms, title, numbers=wide, label="")
             for (case, each), title in zip(shown, titles, strict=True)]  # fmt: skip
-    key = f"{shared}; " if shared else ""
-    key += f"cost ratio to {formatting.reference_title(view.plan)} (log), above 1 costs more; "
-    key += "band: margin; n: blocks"
+    axis = f"cost ratio to {formatting.reference_title(view.plan)} (log), above 1 costs more"
+    key = "; ".join(filter(None, (shared, axis, "band: margin", "n: blocks")))
     foot = pages.foot_of(view, [case for case, _ in shown], key, pages.SYMBOLS)
-    across = 2 if wide else 4
-    return pages.page(head, _on_common_axes(made, shown), across, foot, around=AROUND)
+    return pages.page(head, _on_common_axes(made, shown), 2 if wide else 4, foot, around=AROUND)
 
 
 def titles_of(view: View, shown: Columns, wide: bool) -> tuple[list[str], str]:
@@ -290,6 +277,5 @@ def title_parts(plan: Plan, case: str, label: str) -> list[str]:
 def has_violins(view: View, spec: FigureSpec) -> bool:
     """Whether a figure shows densities: each arm has enough values for one, that differ."""
     values = [view.values(case, of.metric).values() for case, of in columns(view, spec)]
-    arms = [of_arm for of_case in values for of_arm in of_case]
-    enough = all(len(of_arm) > FEW and np.ptp(of_arm) > 0 for of_arm in arms)
-    return spec.densities and bool(arms) and enough
+    enough = [len(of_arm) > FEW and np.ptp(of_arm) > 0 for of_case in values for of_arm in of_case]
+    return spec.densities and bool(enough) and all(enough)

@@ -34,7 +34,7 @@ def parts(view: View, spec: FigureSpec) -> Figure:
     names = {each.metric: each.label for each in spec.quantities}
     faces = dict(zip(names.values(), FACES, strict=False))
     for case in cases:
-        wide = view.parts(spec, case).rename(columns=names)
+        wide = view.parts(case, *names).rename(columns=names)
         means = wide.groupby("arm").mean().reindex(list(labels)).rename(index=labels)
         sums = wide.sum(axis="columns").groupby("arm").agg(["min", "max"]).reindex(list(labels))
         counts += wide.groupby("arm").size().to_list()
@@ -56,9 +56,8 @@ def interfaces(view: View, spec: FigureSpec) -> Figure:
         sums = zip(table.sum(axis="columns"), table[LINK], strict=True)
         notes = [f"{all_ / link:.2f} times" if link else "not counted" for all_, link in sums]
         made.append(Stack(
-            formatting.case_levels(view.plan, case), table,
-            dict(zip(PARTS, BLUES, strict=True)), notes=notes, visible=VISIBLE,
-            label="GiB on interfaces, per GiB of the files",
+            formatting.case_levels(view.plan, case), table, dict(zip(PARTS, BLUES, strict=True)),
+            notes=notes, visible=VISIBLE, label="GiB on interfaces, per GiB of the files",
         ))  # fmt: skip
     blocks = view.moved.loc[view.moved["case"].isin(cases), "n"]
     said = "times: the sum of all interfaces over the one link     medians over "
@@ -96,8 +95,7 @@ QUERIES = {
     Form.SIZES: along.sizes, Form.TIMEOUTS: along.timeouts, Form.PARTS: parts,
     Form.INTERFACES: interfaces, Form.TIMELINES: noise.timelines, Form.TAILS: noise.tails,
     Form.KINDS: noise.kinds, Form.QUANTILES: noise.quantiles, Form.QUOTA: noise.quota,
-    Form.LEVELS: noise.return_levels, Form.REPLAY: noise.replay,
-}  # fmt: skip
+    Form.LEVELS: noise.return_levels, Form.REPLAY: noise.replay}  # fmt: skip
 
 
 def draw(view: View, spec: FigureSpec) -> Figure:

@@ -34,11 +34,9 @@ def _page(view: View, spec: FigureSpec, case: str, made: Sequence[Panel], said: 
           left: str = "", across: int = 0, around: float = 0.34) -> Figure:  # fmt: skip
     """A page that says the case above its panels, if its title does not."""
     levels = formatting.case_levels(view.plan, case)
-    is_told = levels.lower() in spec.title.lower()
-    title = spec.title if is_told else f"{spec.title}: {levels}"
+    title = spec.title if levels.lower() in spec.title.lower() else f"{spec.title}: {levels}"
     across = min(len(made), across or (4 if len(made) <= 16 else 5))
-    foot = foot_of(view, [case], *said)
-    return page(title, made, across, foot, left, around=around)
+    return page(title, made, across, foot_of(view, [case], *said), left, around=around)
 
 
 def _ends(lengths: Sequence[Any]) -> tuple[float, float]:
@@ -59,11 +57,9 @@ def timelines(view: View, spec: FigureSpec) -> Figure:
     seen = {arm: events.of_run(folder, case, arm, block) for arm in view.arms if arm in held}
     xlim = 0.0, max([start.max() / 1e9 for start, _ in seen.values() if len(start)], default=1.0)
     ylim = _ends([US * length for _, length in seen.values()])
-    made = [
-        timeline(formatting.arm_title(view.plan, arm), start / 1e9, US * length,
-                 looks[arm].colour, xlim, ylim, xlabel="seconds")
-        for arm, (start, length) in seen.items()
-    ]  # fmt: skip
+    made = [timeline(formatting.arm_title(view.plan, arm), start / 1e9, US * length,
+                     looks[arm].colour, xlim, ylim, xlabel="seconds")
+            for arm, (start, length) in seen.items()]  # fmt: skip
     said = [f"one run of each arm, all of one block ({block}), from its begin; n: events"]
     return _page(view, spec, case, made, said, "length (µs, log)")
 
@@ -147,8 +143,7 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
     made = [
         Forest(f"{100 * share:g} %", table[table["share"] == share], looks, ends=ends,
                band=band_of(margin), label="ratio, log", head="n" if share == shares[-1] else "")
-        for share in shares
-    ]  # fmt: skip
+        for share in shares]  # fmt: skip
     said = f"ratio: quantile of lengths over that of {formatting.arm_title(view.plan, native)}     "
     said += "n: events of all runs     lines: 95 % intervals, by blocks of time"
     said += f"     band: margin {wording.margin(margin)}" if margin else ""
@@ -172,8 +167,7 @@ def quota(view: View, spec: FigureSpec) -> Figure:
         Forest("median length", left, looks, neutral=None, label="ms, log; black: period − quota"),
         Forest("observed − predicted", right, looks, scale="linear", neutral=0.0, head="n",
                band=(-tick, tick) if tick else (), ends=(-reach, reach),
-               label="observed − predicted (ms)"),
-    ]  # fmt: skip
+               label="observed − predicted (ms)")]  # fmt: skip
     band = f"     band: ±1 tick ({tick:g} ms)" if tick else ""
     said = [f"n: events due to the limit     lines: 95 % intervals{band}"]
     return _page(view, spec, case, made, said, around=0.6)
@@ -194,17 +188,14 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
         if np.isfinite(row.estimate) and not row.fit >= POOR:
             looks[row.arm] = replace(looks[row.arm], colour=style.EDGE)
     period = float(table["period_seconds"].max()) / 60
-    panel = Forest(
-        "", table.assign(note=notes), looks, neutral=None,
-        ends=(0.6 * known.min(), 1.5 * min(known.max(), 1e4 * np.median(known))),
-        label=f"reached once in {period:g} minutes (ms, log); black: longest observed",
-        head="n   shape [95 %]   fit p",
-    )  # fmt: skip
+    panel = Forest("", table.assign(note=notes), looks, neutral=None,
+                   ends=(0.6 * known.min(), 1.5 * min(known.max(), 1e4 * np.median(known))),
+                   label=f"reached once in {period:g} minutes (ms, log); black: longest observed",
+                   head="n   shape [95 %]   fit p")  # fmt: skip
     return _page(view, spec, case, [panel], [
         "n: events above each arm's threshold, to which a generalised Pareto law is fitted",
         f"lines: 95 % intervals     grey: a law that fits badly (p below {POOR})     "
-        "black alone: too little was recorded",
-    ], around=0.6)  # fmt: skip
+        "black alone: too little was recorded"], around=0.6)  # fmt: skip
 
 
 def replay(view: View, spec: FigureSpec) -> Figure:
@@ -224,8 +215,8 @@ def replay(view: View, spec: FigureSpec) -> Figure:
         most = float(np.nanmax(mine[["y", "high"]]))
         air = 0.06 * max(0.015, most - 1)
         ylim = (0.9, 1.3 * most) if most > 3 else (1 - air, 1 + max(0.015, most - 1) + air)
-        curves = {arm: {"color": looks[arm].colour,
-                        "linewidth": 0.8 if looks[arm].hollow else 1.2} for arm in arms}  # fmt: skip
+        curves = {a: {"color": looks[a].colour, "linewidth": 0.8 if looks[a].hollow else 1.2}
+                  for a in arms}  # fmt: skip
         for step in steps:
             of_step = mine[mine["step_seconds"] == step]
             marks = [Mark([1, 2**20], [1.01, 1.01], dotted)]
@@ -238,19 +229,17 @@ def replay(view: View, spec: FigureSpec) -> Figure:
             made.append(Lines(
                 wording.step_words(step) if len(made) < len(steps) else "",
                 of_step[of_step["phases"] == RANDOM], curves, short(view, arms),
-                min(0.2, 0.5 / len(arms)), "ranks", "time over work" + ", log" * (most > 3), xscale="log", xlim=(0.6, 2**20 * 1.7),
-                yscale="log" if most > 3 else "linear", ylim=ylim, neutral=1.0, marks=marks,
-                ticks={1: "1", 1e3: "10³", 1e6: "10⁶"}, keyed="left", is_inner=True, key=title,
-                rows=max(5.0, 0.65 * len(arms) + 0.6),
+                min(0.2, 0.5 / len(arms)), "ranks", "time over work" + ", log" * (most > 3),
+                xscale="log", yscale="log" if most > 3 else "linear", xlim=(0.6, 2**20 * 1.7),
+                keyed="left", key=title, is_inner=True, rows=max(5.0, 0.65 * len(arms) + 0.6),
+                ylim=ylim, neutral=1.0, marks=marks, ticks={1: "1", 1e3: "10³", 1e6: "10⁶"},
             ))  # fmt: skip
     runs = view.of_events[EVENTS]
-    count = wording.span(
-        [*runs[(runs["case"] == case) & runs["arm"].isin(held)].groupby("arm").size()]
-    )
+    runs = runs[(runs["case"] == case) & runs["arm"].isin(held)]
+    count = wording.span([*runs.groupby("arm").size()])
     said = [
         "above: work of a step     time of a step over its work; shade: 95 % interval     "
         "full: each rank at a random moment",
         f"n: {count} recorded runs of each arm     broken: all at once     dotted: 1 % more     "
-        "hollow: lower bound, as more is asked than the recorded time holds",
-    ]
+        "hollow: lower bound, as more is asked than the recorded time holds"]  # fmt: skip
     return _page(view, spec, case, made, said, across=len(steps), around=0.2)

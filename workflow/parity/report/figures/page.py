@@ -55,17 +55,13 @@ class Panel(Protocol):
         """
 
 
-def page(
-    title: str, panels: Sequence[Panel], across: int = 1, foot: Sequence[str] = (),
-    left: str = "", around: float = 0.62, width: float = style.TWO_COLUMNS,
-) -> Figure:  # fmt: skip
-    """A figure, drawn and laid out.
+def page(title: str, panels: Sequence[Panel], across: int = 1, foot: Sequence[str] = (),
+         left: str = "", around: float = 0.62,
+         width: float = style.TWO_COLUMNS) -> Figure:  # fmt: skip
+    """A figure, drawn and laid out: panels row by row, `across` of them beside each other.
 
-    Args:
-        panels: row by row, `across` of them beside each other.
-        foot: lines of small print.
-        left: what the vertical axes of all panels are of.
-        around: inches above and below each row of panels; `width`: of the page.
+    `foot`: lines of small print; `left`: what the vertical axes of all panels are of; `around`:
+    inches above and below each row of panels; `width`: of the page.
     """
     down = -(-len(panels) // across)
     lines = [panels[n * across : (n + 1) * across] for n in range(down)]
@@ -93,11 +89,9 @@ def page(
         if any("\n" in text for text in texts):
             one.set_yticks(one.get_yticks(), [text.replace("\n", " ") for text in texts])
     if key:
-        figure.legend(
-            list(key.values()), list(key), ncols=KEYED, loc="outside upper left",
-            title=title, title_fontproperties={"weight": "bold", "size": 8},
-            alignment="left", frameon=False, borderpad=0, handlelength=1.8, labelspacing=0.25,
-        )  # fmt: skip
+        figure.legend(list(key.values()), list(key), ncols=KEYED, frameon=False, alignment="left",
+                      title=title, title_fontproperties={"weight": "bold", "size": 8}, borderpad=0,
+                      loc="outside upper left", handlelength=1.8, labelspacing=0.25)  # fmt: skip
     elif title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=8, fontweight="bold")
     if left:
@@ -115,8 +109,7 @@ def page(
 def looks_of(view: View) -> dict[str, style.ArmStyle]:
     """The style of each arm in all figures of a dataset.
 
-    Where events are drawn, arms under limits of a kind go from dark to light, as a grey print has
-    them.
+    Where events are drawn, arms under limits of a kind go from dark to light, as in a grey print.
     """
     looks = style.arm_styles(view.plan)
     limited = {title: arms for title, arms in view.kinds.items() if title != ALONE}
@@ -138,7 +131,8 @@ def foot_of(view: View, cases: Sequence[str], *lines: str) -> list[str]:
 
 def planned(view: View, cases: Sequence[str]) -> str:
     """In how many blocks these cases are planned."""
-    return f"{span([view.blocks_of[case] for case in cases])} planned"
+    blocks_of = view.plan.blocks_of
+    return f"{span([blocks_of[case] for case in cases])} planned"
 
 
 def blocks_that_count(view: View, cases: Sequence[str]) -> str:
@@ -163,20 +157,16 @@ def name_rows(axes: Axes, labels: Sequence[str], is_first: bool = True) -> None:
     for tick in axes.get_yticklabels():
         if "\n" in tick.get_text():
             tick.set(fontsize=6, linespacing=0.9)
-    axes.hlines(
-        np.arange(len(labels) - 1) + 0.5, 0, 1, transform=axes.get_yaxis_transform(),
-        color="#ececec", linewidth=0.5, zorder=0,
-    )  # fmt: skip
+    axes.hlines(np.arange(len(labels) - 1) + 0.5, 0, 1, transform=axes.get_yaxis_transform(),
+                color="#ececec", linewidth=0.5, zorder=0)  # fmt: skip
 
 
 def beside(axes: Axes, row: float, text: str, points: float = 3.0, **look: Any) -> None:
     """Words right of a row, so many points from the panel; row -0.9 is the head."""
     if text:
         shown: dict[str, Any] = {"fontsize": 6.8, "color": style.GREY} | look
-        axes.annotate(
-            text, (1, row), (points, 0), xycoords=axes.get_yaxis_transform(), va="center",
-            textcoords="offset points", annotation_clip=False, **shown,
-        )  # fmt: skip
+        axes.annotate(text, (1, row), (points, 0), xycoords=axes.get_yaxis_transform(), va="center",
+                      textcoords="offset points", annotation_clip=False, **shown)  # fmt: skip
 
 
 def say(axes: Axes, row: float, text: str) -> None:
@@ -184,11 +174,10 @@ def say(axes: Axes, row: float, text: str) -> None:
     grid: Any = axes.get_gridspec()
     letters = 66 // grid.ncols - 4
     shown = text if len(text) <= letters else text[: letters - 1].rstrip(" :") + "…"
-    axes.text(
-        0.5, row, shown, style="italic", transform=axes.get_yaxis_transform(), ha="center",
-        va="center", fontsize=6.6, color=style.GREY,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-    ).set_in_layout(False)  # fmt: skip
+    box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+    said = axes.text(0.5, row, shown, transform=axes.get_yaxis_transform(), color=style.GREY,
+                     style="italic", ha="center", va="center", fontsize=6.6, bbox=box)  # fmt: skip
+    said.set_in_layout(False)
 
 
 def bands(axes: Axes, across: str, edges: Sequence[float], neutral: float | None) -> None:
@@ -226,9 +215,8 @@ class RoundTicks(Locator):
         return self.tick_values(*self.axis.get_view_interval())
 
 
-def scaled(
-    axes: Axes, across: str, ends: tuple[float, float] | None = None, scale: str = "linear"
-) -> None:
+def scaled(axes: Axes, across: str, ends: tuple[float, float] | None = None,
+           scale: str = "linear") -> None:  # fmt: skip
     """Scale and ends of the axis `x` or `y`, with few round ticks."""
     axis: Axis = getattr(axes, f"{across}axis")
     locator: Locator = RoundTicks()

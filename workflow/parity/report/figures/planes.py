@@ -33,19 +33,12 @@ class Mark:
 
 @dataclass(frozen=True)
 class Lines:
-    """A panel of curves.
-
-    Attributes:
-        names: of the arms, for the key; empty without one.
-        ticks: places on the horizontal axis with their labels; few round ones if there are none.
-        texts: words: place (shares of the panel), text and colour.
-        keyed: `left` or `right`, if the panel has a key of its own there, with `key` as its title.
-    """
+    """A panel of curves."""
 
     title: str
     table: pd.DataFrame  # `arm`, `x`, `y`, and `low` and `high` where a value has an interval
     looks: Mapping[str, Mapping[str, Any]]
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)  # of the arms, for the key, if any
     shade: float = 0.0  # how dark the ground between low and high is; 0 for upright lines instead
     xlabel: str = ""
     ylabel: str = ""
@@ -53,13 +46,13 @@ class Lines:
     yscale: str = "linear"
     xlim: tuple[float, float] | None = None
     ylim: tuple[float, float] | None = None
-    ticks: Mapping[float, str] = field(default_factory=dict)
+    ticks: Mapping[float, str] = field(default_factory=dict)  # labels by x; without, few round ones
     band: Sequence[float] = ()
     neutral: float | None = None
     marks: Sequence[Mark] = ()  # what else is drawn
-    texts: Sequence[tuple[float, float, str, str]] = ()
-    keyed: str = ""
-    key: str = ""
+    texts: Sequence[tuple[float, float, str, str]] = ()  # place (shares of the panel), text, colour
+    keyed: str = ""  # `left` or `right`, if the panel has a key of its own there
+    key: str = ""  # that key's title
     is_inner: bool = False  # whether it has the labels of its row and column alone
     rows: float = 7.0
 
@@ -94,11 +87,9 @@ class Lines:
             return key
         if is_first or self.keyed == "right":
             loc, anchor = SIDES[self.keyed]
-            axes.legend(
-                list(key.values()), list(key), loc=loc, bbox_to_anchor=anchor, fontsize=6.2,
-                title=self.key or None, title_fontsize=6.6, frameon=False, alignment="left",
-                handlelength=1.2, labelspacing=0.2, borderpad=0,
-            )  # fmt: skip
+            axes.legend(list(key.values()), list(key), loc=loc, bbox_to_anchor=anchor, fontsize=6.2,
+                        title=self.key or None, title_fontsize=6.6, frameon=False, alignment="left",
+                        handlelength=1.2, labelspacing=0.2, borderpad=0)  # fmt: skip
         return {}
 
     def _axes(self, axes: Axes, is_first: bool, is_last: bool) -> None:
@@ -113,16 +104,13 @@ class Lines:
             axes.set_xticks(list(self.ticks), list(self.ticks.values()))
         said = self.xlabel + ", log" * (self.xscale == "log" and bool(self.xlabel))
         axes.set(xlabel=said if is_last else "", ylabel=self.ylabel if is_first else "")
-        axes.tick_params(
-            labelsize=6.6, pad=1.5, labelbottom=is_last or not self.is_inner,
-            labelleft=is_first or not self.is_inner,
-        )  # fmt: skip
+        axes.tick_params(labelsize=6.6, pad=1.5, labelbottom=is_last or not self.is_inner,
+                         labelleft=is_first or not self.is_inner)  # fmt: skip
 
 
-def timeline(
-    title: str, start: NDArray[Any], length: NDArray[Any], colour: str,
-    xlim: tuple[float, float], ylim: tuple[float, float], **look: Any,
-) -> Lines:  # fmt: skip
+def timeline(title: str, start: NDArray[Any], length: NDArray[Any], colour: str,
+             xlim: tuple[float, float], ylim: tuple[float, float],
+             **look: Any) -> Lines:  # fmt: skip
     """Single events, when each was and how long, as dots that can be told apart.
 
     Both, and the ends that all panels of a page share, are in the units of the axes.
@@ -135,9 +123,8 @@ def timeline(
         title, pd.DataFrame({"arm": title, **dots}),
         {title: {"color": colour, "marker": ".", "linestyle": "none", "markersize": 1.6,
                  "markeredgewidth": 0, "rasterized": True}},
-        xlim=xlim, ylim=(ylim[0], ylim[1] * 10 ** (0.18 * (high - low))), yscale="log",
-        texts=[(0.98, 0.98, f"n={len(start):,}", style.GREY)], is_inner=True, rows=5.5, **look,
-    )  # fmt: skip
+        xlim=xlim, ylim=(ylim[0], ylim[1] * 10 ** (0.18 * (high - low))), yscale="log", rows=5.5,
+        texts=[(0.98, 0.98, f"n={len(start):,}", style.GREY)], is_inner=True, **look)  # fmt: skip
 
 
 class Curve(NamedTuple):
@@ -160,9 +147,7 @@ def ecdf(title: str, curves: Mapping[str, tuple[Curve, str]], ground: Curve,
          is_keyed: bool, **look: Any) -> Lines:  # fmt: skip
     """The share of events that are as long or longer, on logarithmic axes.
 
-    Args:
-        curves: curve and colour by name; the names stand right of them if it `is_keyed`.
-        ground: the curve behind them.
+    `curves`: curve and colour by name, which stands right of it if it `is_keyed`; `ground`: behind.
     """
     tables = [pd.DataFrame({"arm": name, "x": of.x, "y": of.y}) for name, (of, _) in curves.items()]
     behind = Mark(ground.x, ground.y, {"color": GROUND, "linewidth": 2.2, "zorder": 2})
@@ -173,5 +158,4 @@ def ecdf(title: str, curves: Mapping[str, tuple[Curve, str]], ground: Curve,
         {name: f"{name}, n={of.n:,}" for name, (of, _) in curves.items() if is_keyed},
         xscale="log", yscale="log", marks=[behind], is_inner=True, rows=5.5,
         keyed="right" if is_keyed else "",
-        texts=[] if is_keyed else [(0.98, 0.98, total, style.GREY)], **look,
-    )  # fmt: skip
+        texts=[] if is_keyed else [(0.98, 0.98, total, style.GREY)], **look)  # fmt: skip

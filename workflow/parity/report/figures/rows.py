@@ -28,18 +28,16 @@ CASES = ("#000000", "#808080", "#4d4d4d", "#666666")  # no arm's
 class Forest:
     """A panel of estimates.
 
-    Attributes:
-        table: a row for each arm, with `arm`, `label` and, as far as they are known, `NUMBERS`
-            on the axis and `WORDS`: `words` stand in place of a mark, `symbol` and `note` right
-            of it; `hatched` is true of what is confounded, the box is where the estimate is
-            expected, and `mark` what it is held against.
-        blocks: `arm` and `value`: what each block says, drawn behind the interval.
+    `table` has a row for each arm, with `arm`, `label` and, as far as they are known, `NUMBERS` on
+    the axis and `WORDS`: `words` stand in place of a mark, `symbol` and `note` right of it;
+    `hatched` is true of what is confounded, the box is where the estimate is expected, and `mark`
+    what it is held against.
     """
 
     title: str
     table: pd.DataFrame
     looks: Mapping[str, style.ArmStyle]
-    blocks: pd.DataFrame | None = None
+    blocks: pd.DataFrame | None = None  # `arm` and `value` of each block, drawn behind the interval
     label: str = ""  # what the axis is of
     head: str = ""  # what stands above the notes
     scale: str = "log"  # linear, log or symlog
@@ -76,10 +74,8 @@ class Forest:
         for low, high, width in (("low95", "high95", THIN), ("low90", "high90", THICK)):
             known = shown[np.isfinite(shown[low] + shown[high])]
             colours = [self.looks[arm].colour for arm in known["arm"]]
-            axes.hlines(
-                known.index, np.clip(known[low], *ends), np.clip(known[high], *ends), colours,
-                linewidth=width, zorder=3,
-            )  # fmt: skip
+            left, right = (np.clip(known[end], *ends) for end in (low, high))
+            axes.hlines(known.index, left, right, colours, linewidth=width, zorder=3)
         for place, row in enumerate(rows_of(table)):
             self._row(axes, place, row, ends)
         if not np.isfinite(table["estimate"]).any():
@@ -95,10 +91,9 @@ class Forest:
         shown = blocks[blocks["arm"].isin(place)]
         # As far from each other as the golden ratio puts them, and the same in every run.
         off = (np.arange(len(shown)) * 0.618034) % 1 * 2 - 1
-        axes.scatter(
-            np.clip(shown["value"], *ends), shown["arm"].map(place) + JITTER * off, s=4,
-            c=[self.looks[arm].colour for arm in shown["arm"]], alpha=0.7, linewidths=0, zorder=1,
-        )  # fmt: skip
+        colours = [self.looks[arm].colour for arm in shown["arm"]]
+        axes.scatter(np.clip(shown["value"], *ends), shown["arm"].map(place) + JITTER * off, s=4,
+                     c=colours, alpha=0.7, linewidths=0, zorder=1)  # fmt: skip
 
     def _row(self, axes: Axes, place: int, row: Any, ends: tuple[float, float]) -> None:
         """What an arm has beside its intervals: words, marks, and arrows beyond the axis."""
@@ -114,18 +109,13 @@ class Forest:
         if row.hatched:
             axes.axhspan(place - 0.45, place + 0.45, facecolor="none", hatch="////", zorder=-1)
         if np.isfinite(row.box_low):
-            box: dict[str, Any] = {"height": 0.62, "facecolor": "white", "edgecolor": style.GREY}
-            axes.barh(
-                place, row.box_high - row.box_low, left=row.box_low, linewidth=0.7, zorder=1, **box
-            )
-        for at, marker, is_cut in (
-            (0.012, "<", np.nanmin([row.low95, row.estimate]) < ends[0]),
-            (0.988, ">", np.nanmax([row.high95, row.estimate]) > ends[1]),
-        ):
+            axes.barh(place, row.box_high - row.box_low, 0.62, row.box_low, facecolor="white",
+                      edgecolor=style.GREY, linewidth=0.7, zorder=1)  # fmt: skip
+        low, high = np.nanmin([row.low95, row.estimate]), np.nanmax([row.high95, row.estimate])
+        for at, marker, is_cut in ((0.012, "<", low < ends[0]), (0.988, ">", high > ends[1])):
             if is_cut:
-                across = axes.get_yaxis_transform()
                 axes.plot(at, place, marker, color=look.colour, markersize=4, clip_on=False,
-                          transform=across)  # fmt: skip
+                          transform=axes.get_yaxis_transform())  # fmt: skip
         if ends[0] <= row.estimate <= ends[1]:
             axes.plot(row.estimate, place, **look.behind(), zorder=2.5, clip_on=False)
 
@@ -157,15 +147,10 @@ def limits(panels: Sequence[Forest]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Values:
-    """A panel of values.
-
-    Attributes:
-        table: `arm` and `value`, and `case` where several are shown, each at a place of its own.
-        notes: columns right of the panel: a head, and words by arm.
-    """
+    """A panel of values."""
 
     title: str
-    table: pd.DataFrame
+    table: pd.DataFrame  # `arm`, `value`, and `case` where several are shown, each at its own place
     labels: Mapping[str, str]  # names of all arms, in the order of their rows
     looks: Mapping[str, style.ArmStyle]
     words: Mapping[str, str] = field(default_factory=dict)  # why an arm has no value
@@ -174,7 +159,7 @@ class Values:
     from_zero: bool = False
     is_relative: bool = False
     is_violin: bool = False  # whether densities are drawn where each arm has enough values
-    notes: Sequence[tuple[str, Mapping[str, str]]] = ()
+    notes: Sequence[tuple[str, Mapping[str, str]]] = ()  # columns right of it: head, words by arm
 
     @property
     def rows(self) -> float:
@@ -226,15 +211,12 @@ class Values:
         many = known.index[(known["size"] > FEW) & (known["ptp"] > 0)]
         boxed = self.table[self.table["arm"].isin(many)]
         if len(boxed) and self.is_violin:
-            seaborn.violinplot(
-                boxed, inner="quart", cut=0, width=0.95, linewidth=0.7, alpha=0.35,
-                density_norm="width", **of_arm, **common,
-            )  # fmt: skip
+            seaborn.violinplot(boxed, inner="quart", cut=0, width=0.95, linewidth=0.7, alpha=0.35,
+                               density_norm="width", **of_arm, **common)  # fmt: skip
         elif len(boxed) and not several:
             seaborn.boxplot(
-                boxed, width=0.62, linewidth=0.8, whis=(0, 100),  # codespell:ignore whis
-                boxprops={"alpha": 0.35}, medianprops={"color": "black"}, **of_arm, **common,
-            )  # fmt: skip
+                boxed, width=0.62, boxprops={"alpha": 0.35}, whis=(0, 100),  # codespell:ignore whis
+                linewidth=0.8, medianprops={"color": "black"}, **of_arm, **common)  # fmt: skip
         look: dict[str, Any] = of_arm | {"size": 1.6 if len(many) else 3.4, "alpha": 1.0}
         if several:
             look = {"hue": "case", "dodge": True, "palette": CASES[: self.table["case"].nunique()],
@@ -252,21 +234,16 @@ class Values:
 
 @dataclass(frozen=True)
 class Stack:
-    """A panel of bars.
-
-    Attributes:
-        faces: colour of each part, in the order in which they are put on each other.
-        is_bare: whether it has no axes and no key, and rows without a label are in small print.
-    """
+    """A panel of bars."""
 
     title: str
     table: pd.DataFrame  # a row for each bar, by its label, and a column for each part
-    faces: Mapping[str, str]
+    faces: Mapping[str, str]  # colour of each part, in the order they are put on each other
     ranges: np.ndarray | None = None  # smallest and largest sum, two columns, or nothing
     notes: Sequence[str] = ()  # words at the end of each bar
     label: str = ""
     visible: float = 0.0  # a part that is nowhere so large is not in the key
-    is_bare: bool = False
+    is_bare: bool = False  # without axes and key; rows without a label are in small print
 
     @property
     def rows(self) -> float:
@@ -279,7 +256,8 @@ class Stack:
         key: dict[str, Artist] = {}
         for part, face in self.faces.items():
             widths = self.table[part].fillna(0).to_numpy(float)
-            bars = axes.barh(places, widths, 0.7, left, color=face, edgecolor=style.GREY, linewidth=0.5, zorder=2)
+            bars = axes.barh(places, widths, 0.7, left, color=face, edgecolor=style.GREY,
+                             linewidth=0.5, zorder=2)  # fmt: skip
             left += widths
             if widths.max(initial=0) > self.visible and not self.is_bare:
                 key[part] = bars[0]

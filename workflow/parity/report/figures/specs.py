@@ -1,7 +1,4 @@
-"""Which figures there are: those that benchmarks bring, and a plain one for each other one.
-
-Nothing here imports a plotting library, so that the rules can list the figures at no cost.
-"""
+"""Which figures there are: those that benchmarks bring, and a plain one for each other one."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -9,16 +6,8 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from parity.benchmarks import benchmarks
-from parity.benchmarks.description import (
-    CPU_SECONDS,
-    FIXED,
-    LAST,
-    OF_ANY,
-    WORK,
-    FigureSpec,
-    Quantity,
-)
+from parity.benchmarks import benchmarks, description
+from parity.benchmarks.description import CPU_SECONDS, FIXED, LAST, WORK, FigureSpec, Quantity
 from parity.benchmarks.model import Benchmark, counted
 from parity.core.errors import UserError
 from parity.plan.plan import PAIR
@@ -27,33 +16,24 @@ OVERVIEW, LEDGER = "overview", "ledger"
 FEW = 12  # up to this many values a row shows each one instead of a box
 
 
-def figures_of(
-    known: Iterable[Benchmark],
-    paired: bool = False,
-    at_two_lengths: Collection[str] = (),
-    pairs: Collection[str] = (),
-) -> tuple[FigureSpec, ...]:
+def figures_of(known: Iterable[Benchmark], paired: bool = False,
+               at_two_lengths: Collection[str] = (),
+               pairs: Collection[str] = ()) -> tuple[FigureSpec, ...]:  # fmt: skip
     """Figures of these benchmarks in the order of the paper; a UserError if a name is twice.
 
     `paired`: of their CPU time, as they were measured side by side. `at_two_lengths`: those whose
     cases have shorter runs. `pairs`: those that were measured side by side as well.
     """
+    specs: list[FigureSpec] = []
     # What only somebody else's program knows declares nothing: the overview has it.
-    known = (each for each in known if each.metrics or each.primary)
-    brought = ((each, (not paired and each.figures) or (_one(each, paired),)) for each in known)
-    specs = [
-        replace(spec, benchmark=of.name)
-        for of, own in brought
-        for spec in (
-            *own,
-            *([_as_well(of)] if of.name in pairs else []),
-            *([_lengths(of)] if of.name in at_two_lengths else []),
-        )
-    ]
+    for of in (each for each in known if each.metrics or each.primary):
+        own = [*of.figures] if of.figures and not paired else [_one(of, paired)]
+        own += [_as_well(of)] if of.name in pairs else []
+        own += [_lengths(of)] if of.name in at_two_lengths else []
+        specs += [replace(spec, benchmark=of.name) for spec in own]
     names = Counter([OVERVIEW, LEDGER, *(spec.name for spec in specs)])
     if twice := [name for name, count in names.items() if count > 1]:
-        problem = f"two figures are called {twice[0]}"
-        action = "give one of them another name"
+        problem, action = f"two figures are called {twice[0]}", "give one of them another name"
         raise UserError(problem, where="figures of the benchmarks", action=action)
     return tuple(sorted(specs, key=lambda spec: (spec.order, spec.name)))
 
@@ -73,9 +53,7 @@ def _one(benchmark: Benchmark, paired: bool) -> FigureSpec:
     return FigureSpec(
         benchmark.name, quantities, benchmark.title,
         f"{said}: {reported}. Left: the values; right: how they compare with the reference, paired "
-        "within blocks.",
-        in_rows=True,
-    )  # fmt: skip
+        "within blocks.", in_rows=True)  # fmt: skip
 
 
 def _as_well(benchmark: Benchmark) -> FigureSpec:
@@ -90,27 +68,25 @@ def _lengths(benchmark: Benchmark) -> FigureSpec:
         f"lengths-{benchmark.name}", (WORK, FIXED), f"{benchmark.title}, at two lengths",
         f"What the work of {benchmark.title} takes by itself, and what each start takes before it: "
         "every case is run at two lengths, between which the second does not differ. Left: the "
-        "values; right: how they compare with the reference, paired within blocks.",
-        order=max((figure.order for figure in benchmark.figures), default=LAST), in_rows=True,
-    )  # fmt: skip
+        "values; right: how they compare with the reference, paired within blocks.", in_rows=True,
+        order=max((figure.order for figure in benchmark.figures), default=LAST))  # fmt: skip
 
 
+# Nothing here imports a plotting library, so that the rules can list them at no cost.
 FIGURES = figures_of(benchmarks().values())
 
 
-def quantity(
-    case: str, metric: str, unit: str, own: Mapping[str, Benchmark] = MappingProxyType({})
-) -> Quantity:
+def quantity(case: str, metric: str, unit: str,
+             own: Mapping[str, Benchmark] = MappingProxyType({})) -> Quantity:  # fmt: skip
     """How a metric of a case is called; one that is not declared keeps its own name and unit.
 
-    Args:
-        unit: as recorded, perhaps by an older version; empty where no value was measured.
-        own: benchmarks of the case's plan, which may be no module's.
+    `unit`: as recorded, perhaps by an older version; empty where no value was measured. `own`:
+    benchmarks of the case's plan, which may be no module's.
     """
     known = {**benchmarks(), **own}
     owners = [name for name in known if f"{case}-".startswith(f"{name}-")]
     declared = known[max(owners, key=len)].metrics if owners else ()
-    for each in (*declared, *OF_ANY):
+    for each in (*declared, *description.OF_ANY):
         if each.metric == metric and unit in (each.recorded, ""):
             return each
     return Quantity(metric, metric.replace("_", " "), unit)

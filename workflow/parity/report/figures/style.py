@@ -38,8 +38,7 @@ BAND, EDGE, GREY = "#ececec", "#808080", "#555555"
 PUBLISHED = "#f6dfc6"  # ground of a published range
 SYMBOLS = {
     outcomes.COSTS: ">", outcomes.SAVES: "<", outcomes.AT_MOST: "≤", outcomes.CANNOT_TELL: "?",
-    outcomes.TOO_FEW_BLOCKS: "…", outcomes.REPORTED: "", outcomes.NOT_TESTED: "",
-}  # fmt: skip
+    outcomes.TOO_FEW_BLOCKS: "…", outcomes.REPORTED: "", outcomes.NOT_TESTED: ""}  # fmt: skip
 # The same within the margin, too.
 SAME = {outcomes.AT_MOST: "=", outcomes.COSTS: "≧", outcomes.SAVES: "≦"}
 CONFOUNDED = "†"
@@ -58,12 +57,10 @@ class ArmStyle:
     def mark(self, times: float = 1.0) -> dict[str, Any]:
         """What `Axes.plot` takes to draw its marker, so many times as large."""
         # A rim adds to the size of a hollow one.
-        return {
-            "marker": self.marker, "color": self.colour, "linestyle": "none",
-            "markerfacecolor": "white" if self.hollow else self.colour,
-            "markersize": times * (4.8 if self.hollow else 5.8),
-            "markeredgewidth": 1.0 if self.hollow else 0.0,
-        }  # fmt: skip
+        return {"marker": self.marker, "color": self.colour, "linestyle": "none",
+                "markerfacecolor": "white" if self.hollow else self.colour,
+                "markersize": times * (4.8 if self.hollow else 5.8),
+                "markeredgewidth": 1.0 if self.hollow else 0.0}  # fmt: skip
 
     def curve(self, times: float = 0.7) -> dict[str, Any]:
         """The same with a line, which is broken where the marker is hollow."""
@@ -71,7 +68,7 @@ class ArmStyle:
 
     def behind(self) -> dict[str, Any]:
         """The same for a marker on which an interval is drawn, however short."""
-        face = "white" if self.hollow else lighter(self.colour, 4)
+        face = "white" if self.hollow else nearer(self.colour, 1, 4)
         return self.mark() | {"markerfacecolor": face, "markeredgewidth": 0.8}
 
 
@@ -96,20 +93,14 @@ def arm_styles(plan: Plan) -> dict[str, ArmStyle]:
         look = next(filter(None, looks), other)
         pairs, second = divmod(seen[runtime], 2)
         seen[runtime] += 1
-        styles[arm] = ArmStyle(darker(look.colour, min(pairs, 3)), look.marker, second == 1)
+        styles[arm] = ArmStyle(nearer(look.colour, 0, min(pairs, 3)), look.marker, second == 1)
     return styles
 
 
-def darker(colour: str, times: int) -> str:
-    """A colour of the same hue, so many times a quarter nearer to black."""
-    parts = matplotlib.colors.to_rgb(colour)
-    return matplotlib.colors.to_hex([0.75**times * part for part in parts]) if times else colour
-
-
-def lighter(colour: str, times: int) -> str:
-    """A colour of the same hue, so many times a quarter nearer to white."""
+def nearer(colour: str, end: float, times: int) -> str:
+    """A colour of the same hue, so many times a quarter nearer to black (0) or to white (1)."""
     left = 0.75**times
-    red, green, blue = (1 - left * (1 - part) for part in matplotlib.colors.to_rgb(colour))
+    red, green, blue = (end + left * (part - end) for part in matplotlib.colors.to_rgb(colour))
     return matplotlib.colors.to_hex((red, green, blue)) if times else colour
 
 

@@ -19,7 +19,6 @@ from parity.core.wording import interval, number, percent, significant, span
 from parity.extensions.noise.analysis.replay import RANDOM
 from parity.report import formatting
 from parity.report.formatting import arm_title, case_title
-from parity.report.series import ratios_by_size
 from parity.report.tables.results import case_and_arm, in_order
 from parity.report.tables.table import Table
 from parity.report.templating import WORDS
@@ -29,7 +28,6 @@ UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 SLOWED = 1.01  # a step that takes longer than this, over that of the reference, is slowed
 # Times in a program of ours, beside the components of the published table.
 PARTS = {"application": "cpu", "mpi": "comm", "mpi_init": "init"}
-SOURCE = "their Table 1"
 # By which one container is told from another.
 OWN = ("node", "namespace.mnt", "namespace.net", "namespace.pid")
 MIB = 2**20
@@ -58,8 +56,7 @@ def quantiles(view: View) -> Table:
         (*case_and_arm(view, row), f"{100 * row.share:g}\u2009%", f"{row.events:,}",
          number(row.seconds, 0), _with_ends(_seconds, row.value, row.low, row.high),
          _with_ends(number, row.ratio, row.ratio_low, row.ratio_high))
-        for row in in_order(view, view.of_events["quantiles"])
-    ])  # fmt: skip
+        for row in in_order(view, view.of_events["quantiles"])])  # fmt: skip
 
 
 def quota_law(view: View) -> Table:
@@ -69,8 +66,7 @@ def quota_law(view: View) -> Table:
          _milliseconds(row.predicted, 1),
          _with_ends(_milliseconds, row.observed, row.low, row.high),
          _milliseconds(row.residual), number(row.residual / row.tick, 2))
-        for row in in_order(view, view.of_events["quota_law"])
-    ])  # fmt: skip
+        for row in in_order(view, view.of_events["quota_law"])])  # fmt: skip
 
 
 def return_levels(view: View) -> Table:
@@ -80,8 +76,7 @@ def return_levels(view: View) -> Table:
          _with_ends(partial(number, digits=2), row.shape, row.shape_low, row.shape_high),
          _with_ends(_milliseconds, row.level, row.low, row.high),
          _milliseconds(row.longest), number(row.fit, 2))
-        for row in in_order(view, view.of_events["return_levels"])
-    ])  # fmt: skip
+        for row in in_order(view, view.of_events["return_levels"])])  # fmt: skip
 
 
 def replay(view: View) -> Table:
@@ -120,8 +115,7 @@ def replay(view: View) -> Table:
                 "not shown" if slowed.empty else str(slowed["ranks"].min()),
                 arm_title(plan, most.arm), str(most.ranks),
                 f"{number(most.slowdown_ratio)} {interval(most.low_ratio, most.high_ratio)}",
-                str(0 if known.empty else known["ranks"].max()),
-            ))  # fmt: skip
+                str(0 if known.empty else known["ranks"].max())))  # fmt: skip
     return Table("replay", cells)
 
 
@@ -131,15 +125,14 @@ def timeouts(view: View) -> Table:
     return Table("timeouts", [
         (*case_and_arm(view, row), number(row.rto_min_ms, 0), str(row.runs), str(row.timeouts),
          formatting.slope(row), number(row.intercept, 2), percent(row.explained))
-        for row in in_order(view, lines[lines["timeouts"] > 0])
-    ])  # fmt: skip
+        for row in in_order(view, lines[lines["timeouts"] > 0])])  # fmt: skip
 
 
 def message_sizes(view: View) -> Table:
     """At which sizes the median ratio of times to the reference is smallest and largest."""
     cells = []
     for case in dict.fromkeys(view.message_times["case"]):
-        for arm, ratios in ratios_by_size(view, case).items():
+        for arm, ratios in view.ratios_by_size(case).items():
             known = ratios.dropna()
             if len(known):
                 # Of several that are largest, the last.
@@ -164,7 +157,7 @@ def time_in_mpi(view: View) -> Table:
         for code, of in times_of.iterrows():
             for place in dict.fromkeys(times_of.columns.get_level_values("configuration")):
                 times = [float(of[place, part]) for part in PARTS.values()]
-                theirs.append((str(code), place, *_parts(times), SOURCE))
+                theirs.append((str(code), place, *_parts(times), "their Table 1"))
     return Table("time-in-mpi", [*theirs, *ours])
 
 
@@ -282,18 +275,14 @@ def node_facts(nodes: pd.DataFrame) -> dict[str, str]:
 def environment(view: View) -> Table:
     """When it was measured, with which state of this program, and the runtimes' own versions."""
     facts = view.origin.facts
-    rows = [
-        ("measured", wording.period(facts.began, facts.ended)),
-        ("blocks", f"{facts.blocks}, in {facts.sessions} sessions of the runner"),
-    ]
+    rows = [("measured", wording.period(facts.began, facts.ended)),
+            ("blocks", f"{facts.blocks}, in {facts.sessions} sessions of the runner")]  # fmt: skip
     for program in facts.programs:
         changed = ", with changes that were not committed" if program.changed else ""
-        rows += [
-            ("commit", (program.commit or "outside of a clone") + changed),
-            ("sources, SHA-256", program.package_sha256),
-            ("lock file, SHA-256", program.lock_sha256 or "none"),
-            ("Python", program.python),
-        ]
+        rows += [("commit", (program.commit or "outside of a clone") + changed),
+                 ("sources, SHA-256", program.package_sha256),
+                 ("lock file, SHA-256", program.lock_sha256 or "none"),
+                 ("Python", program.python)]  # fmt: skip
     for arm in view.arms:
         # What a runtime said of itself in all sessions; it says nothing where it is absent.
         versions = ", ".join(filter(None, facts.runtimes.get(arm, ())))

@@ -8,17 +8,13 @@ from parity.benchmarks import benchmarks
 from parity.core import wording
 from parity.core.errors import UserError, shown
 from parity.core.files import finite, read_rows, row_of
-from parity.core.wording import counted, span
 from parity.report.tables.table import Table
 from parity.report.view import View
 
 METRICS = tuple(dict.fromkeys(q.metric for known in benchmarks().values() for q in known.metrics))
 # Columns of our runs whose largest is held against the smallest; of one arm none.
-STATISTICS = {
-    "spread-of-medians": ("median", "median"),
-    "spread-of-runs": ("minimum", "maximum"),
-    "paired-difference": (),
-}
+STATISTICS = {"spread-of-medians": ("median", "median"), "spread-of-runs": ("minimum", "maximum"),
+              "paired-difference": ()}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -86,12 +82,12 @@ def _ours(view: View, row: PublishedValue) -> str:
         if not len(arms):
             return "not measured"
         value = 100 * (arms[of_all[1]].max() / arms[of_all[0]].min() - 1)
-        basis = f"{len(arms)} arms × {span(list(arms['runs']))}"
+        basis = f"{len(arms)} arms × {wording.span(list(arms['runs']))}"
     else:
         # The estimate within blocks, which figures and claims have, too.
         compared = [view.comparisons(case, row.metric).get(row.arm) for case in cases]
         first = next(filter(None, compared), None)
         if first is None or not first.blocks:
             return "not measured"
-        value, basis = first.estimate, counted(first.blocks, "block")
+        value, basis = first.estimate, wording.counted(first.blocks, "block")
     return f"{wording.significant(value, 2)} {row.unit} ({basis})"

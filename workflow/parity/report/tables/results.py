@@ -9,10 +9,8 @@ from parity.analysis import conclusions, outcomes
 from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, RANKS
 from parity.benchmarks.description import CPU_SECONDS, FigureSpec, Form
 from parity.core import wording
-from parity.core.wording import capital, listed, span
-from parity.report import answer, formatting, series
+from parity.report import answer, formatting
 from parity.report.figures.specs import quantity, spelt
-from parity.report.formatting import Row
 from parity.report.tables.table import Table
 from parity.report.view import STAGES, ComparedRow, View, rows_of
 
@@ -31,17 +29,15 @@ def in_order(view: View, table: pd.DataFrame) -> list[Any]:
     """Rows of a table in the plan's order of cases, then by metric, then in that of arms."""
     cases = {case.name: place for place, case in enumerate(view.plan.run_cases)}
     arms = {arm: place for place, arm in enumerate(view.arms)}
-    return sorted(
-        rows_of(table),
-        key=lambda row: (cases[row.case], getattr(row, "metric", ""), arms.get(row.arm, len(arms))),
-    )
+    return sorted(rows_of(table), key=lambda row: (
+        cases[row.case], getattr(row, "metric", ""), arms.get(row.arm, len(arms))))  # fmt: skip
 
 
-def _concluded(row: Row) -> tuple[str, ...]:
+def _concluded(row: formatting.Row) -> tuple[str, ...]:
     return row.blocks, row.estimate, row.margin, row.outcome
 
 
-def _compared(view: View, kind: str) -> list[Row]:
+def _compared(view: View, kind: str) -> list[formatting.Row]:
     """The planned comparisons of one kind and CPU time in turn, for the plan's own arms."""
     compared = view.analysis.comparisons
     is_told = compared["planned"] | (compared["metric"] == CPU_SECONDS.metric)
@@ -60,8 +56,7 @@ def differences(view: View) -> Table:
     return Table("differences", [
         (row.subject, row.arm, row.blocks, row.estimate, row.unit,
          row.note or (row.outcome if row.reason else ""))
-        for row in _compared(view, "difference")
-    ])  # fmt: skip
+        for row in _compared(view, "difference")])  # fmt: skip
 
 
 def factorial(view: View) -> Table:
@@ -69,8 +64,7 @@ def factorial(view: View) -> Table:
     plan, effects, cells = view.plan, [*EFFECTS], []
     found = rows_of(view.analysis.factorial.assign(kind="ratio"))
     for row in sorted(found, key=lambda row: (
-        row.cases, row.metric, effects.index(row.effect), view.arms.index(row.arm)
-    )):  # fmt: skip
+        row.cases, row.metric, effects.index(row.effect), view.arms.index(row.arm))):  # fmt: skip
         # A factor with all other levels of the case, and the two levels that are compared.
         title = formatting.benchmark_title(plan, row.benchmark)
         levels = formatting.case_levels(plan, row.cases.split()[0]).split(", ")
@@ -85,8 +79,7 @@ def factorial(view: View) -> Table:
 def steps(view: View) -> Table:
     """What each step of a ladder costs over the one before."""
     arms = conclusions.ladder_order(view.plan, view.arms)
-    found = rows_of(view.analysis.rungs.assign(kind="ratio"))
-    cells = []
+    found, cells = rows_of(view.analysis.rungs.assign(kind="ratio")), []
     for row in sorted(found, key=lambda row: (row.case, row.metric, arms.index(row.arm))):
         made = formatting.of(view.plan, row, formatting.case_title(view.plan, row.case))
         before = formatting.arm_title(view.plan, row.before)
@@ -106,7 +99,7 @@ def answers(view: View) -> Table:
         benchmark = view.plan.case(case).benchmark
         label = quantity(case, metric, of_arms[0].unit, view.plan.definitions).label
         title = formatting.benchmark_title(view.plan, benchmark)
-        title = capital(label) if title.lower() in label.lower() else f"{title}, {label}"
+        title = wording.capital(label) if title.lower() in label.lower() else f"{title}, {label}"
         _, rows, pairs = subjects.setdefault((benchmark, metric), (title, [], []))
         rows += [row for row in view.of_arms(of_arms) if row.blocks]
         pairs += [row for row in of_arms if row.control and row.blocks]
@@ -117,18 +110,16 @@ def answers(view: View) -> Table:
 
 def _answer(view: View, title: str, of: Rows, pairs: Rows) -> tuple[str, ...]:
     is_ratio = of[0].kind == "ratio"
-    margins = listed(map(wording.margin, sorted({row.margin for row in of})))
+    margins = wording.listed(map(wording.margin, sorted({row.margin for row in of})))
     control = _span(view, pairs)
     if len(pairs) == 1:
         same = ", the same" * (is_ratio and formatting.is_same(pairs[0]))
         control = formatting.estimate(pairs[0]) + same
     elif pairs and is_ratio:
         control = f"the same in {sum(map(formatting.is_same, pairs))} of {len(pairs)}"
-    return (
-        title, margins if is_ratio else "–", span([row.blocks for row in of]),
-        f"{len(of)}", *(map(str, answer.tallied(of).values()) if is_ratio else "–––––"),
-        _span(view, of), control,
-    )  # fmt: skip
+    return (title, margins if is_ratio else "–", wording.span([row.blocks for row in of]),
+            f"{len(of)}", *(map(str, answer.tallied(of).values()) if is_ratio else "–––––"),
+            _span(view, of), control)  # fmt: skip
 
 
 def _span(view: View, of: Rows, whole: bool = False) -> str:
@@ -155,17 +146,15 @@ def beside(view: View) -> Table:
     for spec in (spec for spec in view.figures if view.shown(spec)):
         if spec.published:
             ends = _ends(spec.published)
-            cells += [
-                (spec.title, what, ends, _span(view, rows, whole=True), spec.source)
-                for what, rows in _measured(view, spec)
-            ]
+            cells += [(spec.title, what, ends, _span(view, rows, whole=True), spec.source)
+                      for what, rows in _measured(view, spec)]  # fmt: skip
         for of_series in view.series(spec):
-            curves = series.curves(view, spec, of_series)
-            for label, bars in series.published(view, spec, of_series).items():
-                for level, ratio in bars.items():
-                    ours = _ends([*curves.loc[curves["level"] == level, "value"]])
-                    what = f"{capital(of_series.title)}, {spec.along.replace('_', ' ')} {level}"
-                    cells.append((spec.title, what, wording.significant(ratio), ours, label))
+            curves = view.curves(spec, of_series)
+            what = f"{wording.capital(of_series.title)}, {spec.along.replace('_', ' ')}"
+            for label, bars in view.published_ratios(spec, of_series).items():
+                cells += [(spec.title, f"{what} {level}", wording.significant(ratio),
+                           _ends([*curves.loc[curves["level"] == level, "value"]]), label)
+                          for level, ratio in bars.items()]  # fmt: skip
     return Table("beside", cells)
 
 
@@ -274,8 +263,7 @@ def not_tested(view: View) -> Table:
     cells: list[Iterable[str]] = [
         (formatting.benchmark_title(plan, no.benchmark) if no.benchmark else "every benchmark",
          formatting.arm_title(plan, no.arm) if no.arm else "every arm", no.reason)
-        for no in plan.not_tested
-    ]  # fmt: skip
+        for no in plan.not_tested]  # fmt: skip
     absent = lost[lost["reason"].str.startswith("not-tested") & (lost["runs"] > 0)]
     cells += [(*case_and_arm(view, row), row.reason.split(": ", 1)[-1])
               for row in in_order(view, absent)]  # fmt: skip

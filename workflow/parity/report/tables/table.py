@@ -11,20 +11,16 @@ import msgspec
 from parity.report.templating import Latex, render
 
 _TABLES: Mapping[str, Any] = msgspec.yaml.decode(
-    Path(__file__).with_name("columns.yaml").read_bytes()
-)
+    Path(__file__).with_name("columns.yaml").read_bytes())  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of plain text, whose columns `columns.yaml` has.
-
-    `more` are further columns with their LaTeX column types.
-    """
+    """A table of plain text, whose columns `columns.yaml` has."""
 
     name: str
     rows: Sequence[Sequence[str]]
-    more: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, str] = field(default_factory=dict)  # further columns: LaTeX types by heads
 
     @property
     def columns(self) -> dict[str, str]:

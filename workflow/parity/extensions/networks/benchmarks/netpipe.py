@@ -5,38 +5,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from parity.benchmarks import openmpi, programs
+from parity.benchmarks import openmpi, programs, reading
 from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.openmpi import placed
-from parity.benchmarks.reading import (
-    Printed,
-    Refused,
-    positive,
-    printed,
-    require_agreement,
-    require_equal,
-)
+from parity.benchmarks.reading import Printed, Refused, printed, require_agreement, require_equal
 from parity.core.errors import UserError
-from parity.core.spack_paths import DISTRIBUTION
 
 # NPtcp of rank 0 gives up if nobody listens yet, and is started again for half a minute.
 _TRANSMIT_OR_RECEIVE = Path(__file__).with_name("netpipe.sh").read_text(encoding="utf-8")
 
 LATENCY = Quantity("latency", "latency", "s", "lower", shown="µs", factor=1e6)
 BANDWIDTH = Quantity("bandwidth", "bandwidth", "Gbit/s", "higher")
-# NetPIPE's "Mbps" are of 2^20 bits.
-_BITS = 1024 * 1024
+_BITS = 1024 * 1024  # of NetPIPE's "Mbps"
 _LINE = re.compile(r" *([0-9]+) +([0-9]+\.[0-9]{6}) +([0-9]+\.[0-9]{8})")
 
 PARAMETERS = described(__file__, (LATENCY, BANDWIDTH))["parameters"]
 
 
 def message_sizes(upper_bound: int) -> Iterator[int]:
-    """The sizes that NetPIPE takes without perturbations: 1, 2, 3, 4, 6, 8, 12, … bytes.
-
-    From its source (netpipe.c, main loop): the step doubles at every other size.
-    """
+    """The sizes that NetPIPE takes without perturbations: 1, 2, 3, 4, 6, 8, 12, … bytes."""
+    # From its source (netpipe.c, main loop): the step doubles at every other size.
     size, step, number = 1, 1, 0
     while size <= upper_bound:
         yield size
@@ -44,8 +32,7 @@ def message_sizes(upper_bound: int) -> Iterator[int]:
         size, number = size + step, number + 1
 
 
-# The curve: the time of a message of each size that may be asked for.
-TIMES = {
+TIMES = {  # the curve: the time of a message of each size that may be asked for
     size: Quantity(f"time_{size}", f"time {size}", "s", "lower")
     for size in message_sizes(PARAMETERS["upper_bound"]["maximum"])
 }
@@ -55,13 +42,10 @@ def read_points(text: str, upper_bound: int) -> list[tuple[int, float]]:
     """Size in bytes and one-way time in seconds of each line of np.out.
 
     The third column holds the time to 10 ns only, too coarse within a node, so the time is taken
-    from the rate in the second and held against the third, as closely as their digits allow.
-
-    Raises Refused: sizes are missing (`truncated`) or others than asked for (`wrong-size`), a line
-    is not what NetPIPE writes (`unparsable`), or it contradicts itself.
+    from the rate in the second and held against the third, as closely as their digits allow. Raises
+    Refused: sizes are missing or others, a line is not NetPIPE's or contradicts itself.
     """
-    lines = text.splitlines()
-    sizes = list(message_sizes(upper_bound))
+    lines, sizes = text.splitlines(), list(message_sizes(upper_bound))
     if len(lines) < len(sizes):
         raise Refused("truncated", f"{len(lines)} message sizes of {len(sizes)} were measured")
     require_equal(str(len(lines)), len(sizes), "message sizes")
@@ -73,7 +57,7 @@ def read_points(text: str, upper_bound: int) -> list[tuple[int, float]]:
         rate, time = printed(words[2], "rate"), printed(words[3], "time")
         megabits = Printed(8 * size / _BITS)
         require_agreement(rate * time, megabits, f"{size} bytes: rate times time, and the bits")
-        points.append((size, 8 * size / (positive(words[2], "rate") * _BITS)))
+        points.append((size, 8 * size / (reading.positive(words[2], "rate") * _BITS)))
     return points
 
 
@@ -84,33 +68,25 @@ class NetPipe(Benchmark):
     nodes or, on one node, over its memory (MPI) or loopback (TCP).
     """
 
-    name = "netpipe"
-    title = "NetPIPE"
-    # NPtcp looks up the number of its protocol, which netbase knows.
-    packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
-    binaries: tuple[str, ...] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
-    factors: ClassVar = {"protocol": ("tcp", "mpi")}
-    allocations = "required"
+    binaries = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
+    # By a recipe of ours, with the system's Open MPI.
+    by_spack = (
+        (programs.SpackPackage("netpipe", "3.7.2"),),
+        tuple(programs.program_path("netpipe", name) for name in ("NPtcp", "NPopenmpi")),
+    )
     metrics = (LATENCY, BANDWIDTH, *TIMES.values())
-    primary = (LATENCY.metric, BANDWIDTH.metric)
     message_sizes: ClassVar = {time.metric: size for size, time in TIMES.items()}
-    spelt: ClassVar = {"tcp": "TCP", "mpi": "MPI"}
-
-    def provided_by(self, provider: str) -> Benchmark:
-        """What a provider has of the same release."""
-        return self if provider == DISTRIBUTION else programs.in_toolchain(BY_SPACK, provider)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """Rank 0, which transmits and writes np.out, and rank 1, which answers."""
-        ranks = parameters["ranks"]
-        if ranks != 2:
+        if (ranks := parameters["ranks"]) != 2:
             problem, where = f"NetPIPE measures between 2 ranks, not {ranks}", "benchmarks.netpipe"
             allowed = "1x2 (within a node), 1x2/2 (containers on it) or 2x2 (between two nodes)"
             action = "correct it in the study"
             raise UserError(problem, where=f"{where}.allocations", allowed=allowed, action=action)
         over_mpi, (tcp, mpi) = parameters["protocol"] == "mpi", self.binaries
         argv = _command(mpi if over_mpi else tcp, parameters, node)
-        place = openmpi.in_one_world if over_mpi else placed
+        place = openmpi.in_one_world if over_mpi else openmpi.placed
         where = "netpipe: allocations, ranks of one node"
         return place(Program(argv, (), collect=("np.out",)), parameters, node, where)
 
@@ -141,12 +117,4 @@ def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tu
     return (*shell, *options, *trials, "-P", str(parameters["port"]))
 
 
-class BySpack(NetPipe):
-    """The same, built by Spack with the system's Open MPI, by a recipe of ours."""
-
-    spack_packages = (programs.SpackPackage("netpipe", "3.7.2"),)
-    binaries = tuple(programs.program_path("netpipe", name) for name in ("NPtcp", "NPopenmpi"))
-
-
 BENCHMARK = NetPipe()
-BY_SPACK = BySpack()

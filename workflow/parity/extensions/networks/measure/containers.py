@@ -14,24 +14,20 @@ from pathlib import Path
 
 from parity.benchmarks import openmpi
 from parity.benchmarks.model import Program
-from parity.benchmarks.openmpi import part_of
 from parity.core.errors import UserError
 from parity.extensions.networks.measure.network import NetworkState, Place, network
 from parity.measure import gates, inner_command
 from parity.measure.attempt import Attempt, Line, NotStarted, Order
 from parity.measure.documents import Gate
-from parity.measure.inner_command import RANK, launched, program_environment
 from parity.measure.places import SHARED_MEMORY, WORK, private_folder, remove_own
 from parity.plan.system import MpiLauncher
 from parity.runtimes.model import Arm, Launch
 
-# What daemons and launcher leave, and the agent: not what the program works with.
-FOLDER = WORK / "containers"
+FOLDER = WORK / "containers"  # what daemons and launcher leave, and the agent: no program's
 AGENT = FOLDER / "agent"
 DAEMON = Path(__file__).with_name("daemon.sh").read_text(encoding="utf-8")
 _BACKING = "OMPI_MCA_btl_vader_backing_directory"
-# The one interface that ranks of several containers talk over: all but loopback in a network of
-# their own, and loopback on the host's, whose others may come and go.
+# Ranks talk over all but loopback in networks of their own, on the host's over loopback alone.
 _INTERFACE, _LOOPBACK = "OMPI_MCA_btl_tcp_if_", "127.0.0.1/8"
 # By these a rank finds its peers, and netpipe's rank 0 the address of rank 1.
 VARIABLES = ("PMIX_", "OMPI_MCA_ess", "OMPI_MCA_orte_", _BACKING, _INTERFACE, "PARITY_ADDRESSES")
@@ -43,13 +39,9 @@ def containers(
 ) -> Iterator[tuple[Line, Mapping[str, Sequence[str]]]]:
     """Prepare the containers of an attempt, which mpirun starts, each in its place of a network.
 
-    An arm that isolates nothing has none: its ranks are started on the same CPUs.
-
-    `launch`: with the placeholder of a rank's number in its name, which is a container's here.
-
-    Yields:
-        What makes the command line that starts the program's witnessed words once for each rank;
-        and by the container's name the words that start its daemon, whose command is to follow.
+    An arm that isolates nothing has none: its ranks are started on the same CPUs. Yields what makes
+    the command line that starts the program's witnessed words once for each rank; and by the
+    container's name the words that start its daemon, whose command is to follow.
     """
     lines: dict[str, list[str]] = {}
 
@@ -58,7 +50,7 @@ def containers(
         names, begin = tuple(lines) or ("localhost",), ("/usr/bin/env", f"TMPDIR={FOLDER}")
         over = openmpi.over_containers(names, order.program.ranks, agent, own_network)
         launcher = MpiLauncher((*net.hub, *begin, *over), (), "PMIX_RANK", VARIABLES)
-        return launched(launcher, order.program, words)
+        return inner_command.launched(launcher, order.program, words)
 
     FOLDER.mkdir()
     if not order.arm.isolates:
@@ -80,12 +72,13 @@ def containers(
 def _line(order: Order, launch: Launch, place: Place, places: Sequence[Place]) -> list[str]:
     """The words that start a container, and in it all but the command of its daemon."""
     number = str(places.index(place))
-    cpus = part_of(order.session.node.cpus, int(number), order.program.containers)
+    cpus = openmpi.part_of(order.session.node.cpus, int(number), order.program.containers)
     folder, shared = FOLDER / number, SHARED_MEMORY / number
     folder.mkdir()
     shared.mkdir()
-    own = replace(launch, name=launch.name.replace(RANK, number), host=order.hosts[0], cpus=cpus)
-    variables = program_environment(order.program)
+    name = launch.name.replace(inner_command.RANK, number)
+    own = replace(launch, name=name, host=order.hosts[0], cpus=cpus)
+    variables = inner_command.program_environment(order.program)
     fixed = {key: variables[key] for key in ("HOME", "LC_ALL", "PATH")} | {
         "TMPDIR": folder, "PARITY_NODE": order.hosts[0], "PARITY_CONTAINER": place.name,
         "PARITY_ADDRESSES": ",".join(each.address for each in places).strip(","), _BACKING: shared,
@@ -102,19 +95,14 @@ def _line(order: Order, launch: Launch, place: Place, places: Sequence[Place]) -
 
 def agent_text(lines: Mapping[str, Sequence[str]]) -> str:
     """The agent: a script that is given the name of a container and the command of its daemon."""
-    cases = (
-        f'{shlex.quote(name)}) exec {shlex.join(words)} "$*" ;;\n' for name, words in lines.items()
-    )
+    cases = (f'{shlex.quote(n)}) exec {shlex.join(words)} "$*" ;;\n' for n, words in lines.items())
     # ch-run would show the launcher's folder in place of its own.
     begin = "unset TMPDIR\ncontainer=$1\nshift\n"
     return f"{begin}case $container in\n{''.join(cases)}esac\nexit 1\n"
 
 
 def containers_gate(arm: Arm, program: Program, ranks: gates.Ranks) -> Gate:
-    """Whether ranks that share a container share its namespaces, and no others do.
-
-    Judged by each namespace that the arm isolates, and by what the container says it is called.
-    """
+    """Whether ranks that share a container, and no others, share its name and namespaces."""
     said = {rank: inner_command.namespaces(evidence) for rank, evidence in ranks.items()}
     for name in arm.isolates:
         told = [(said[rank].get(name, ""), ranks[rank].get("container", "")) for rank in said]
@@ -147,7 +135,7 @@ def networked_containers(attempt: Attempt) -> Iterator[None]:
             attempt.line = lambda inner: [*words, *alone(inner)]
             yield
     attempt.beside += [net.gate] if net.gate else []
-    attempt.evidence |= net.evidence
+    attempt.evidence |= {**net.facts, **{name: str(count) for name, count in net.counters.items()}}
 
 
 COMPANION = networked_containers

@@ -23,10 +23,8 @@ from parity.measure.attempt import NotStarted, Order
 from parity.measure.documents import Gate
 
 # What `ethtool -k` calls a feature, and `ethtool -K` sets; and what veth never has on by itself.
-FEATURES = {
-    "tx-checksumming": "tx", "scatter-gather": "sg", "tcp-segmentation-offload": "tso",
-    "generic-segmentation-offload": "gso",
-}  # fmt: skip
+FEATURES = {"tx-checksumming": "tx", "scatter-gather": "sg", "tcp-segmentation-offload": "tso"}
+FEATURES |= {"generic-segmentation-offload": "gso"}
 NEVER = {"generic-receive-offload": "gro"}
 _COUNTERS = {
     "tcp_retransmits": ("snmp", "Tcp", "RetransSegs"),
@@ -64,12 +62,8 @@ def features(kind: Network) -> dict[str, str]:
 def proof(
     hub: spaces.Namespace, links: Sequence[Link], kind: Network, knobs: Knobs
 ) -> tuple[dict[str, str], list[str]]:
-    """What the first place reads of its network, and where any link is not as asked.
-
-    Raises OSError, UserError: a place cannot be asked.
-    """
-    first: dict[str, str] = {}
-    problems: list[str] = []
+    """What the first place reads, and where any link is not as asked; raises OSError, UserError."""
+    first, problems = dict[str, str](), list[str]()
     rate, queue = f"{knobs.rate_mbit * 125_000}", f"{knobs.queue_packets}"
     queues = {"rate": rate, "queue": queue} if knobs.rate_mbit else {"rate": "", "queue": ""}
     for link in links:
@@ -98,8 +92,7 @@ def read_inside(names: Mapping[str, str]) -> dict[str, str]:
     waits = [str(metric["rto_min"]) for each in routes for metric in each.get("metrics", ())]
     link = {"interfaces": " ".join(sorted(shown)), "address": " ".join(addresses)}
     link |= {"mtu": str(own.get("mtu", "")), "rto_min_ms": " ".join(waits)}
-    files = {name: SYSCTLS / name for name in names if (SYSCTLS / name).exists()}
-    texts = {name: path.read_text().strip() for name, path in files.items()}
+    texts = {n: file.read_text().strip() for n in names if (file := SYSCTLS / n).exists()}
     return link | _features_of("eth0") | texts
 
 
@@ -113,8 +106,7 @@ def read_port(port: str) -> dict[str, str]:
 
 
 def _features_of(interface: str) -> dict[str, str]:
-    said = output_of(["ethtool", "-k", interface])
-    known = dict(re.findall(r"^(\S+): (on|off)", said, re.MULTILINE))
+    known = dict(re.findall(r"(?m)^(\S+): (on|off)", output_of(["ethtool", "-k", interface])))
     return {name: known.get(name, "") for name in (*FEATURES, *NEVER)}
 
 
@@ -141,40 +133,27 @@ def unreached(hub: spaces.Namespace, links: Sequence[Link]) -> list[str]:
 
 def _talk(origin: spaces.Namespace, link: Link) -> None:
     """Send a byte over TCP from one place to another; raises OSError."""
-    with ExitStack() as opened:
-        listening = link.namespace.inside(lambda: socket.create_server((link.address, 0)))
-        opened.enter_context(listening)
+    with link.namespace.inside(lambda: socket.create_server((link.address, 0))) as listening:
         listening.settimeout(_REACH_SECONDS)
-        port = listening.getsockname()[1]
-        speaker = origin.inside(
-            lambda: socket.create_connection((link.address, port), _REACH_SECONDS)
-        )
-        opened.enter_context(speaker)
-        hearer = opened.enter_context(listening.accept()[0])
-        speaker.sendall(b"1")
-        hearer.settimeout(_REACH_SECONDS)
-        if hearer.recv(1) != b"1":
-            raise ConnectionError("nothing was heard")
+        to = listening.getsockname()
+        speaker = origin.inside(lambda: socket.create_connection(to, _REACH_SECONDS))
+        with speaker, listening.accept()[0] as hearer:
+            speaker.sendall(b"1")
+            hearer.settimeout(_REACH_SECONDS)
+            if hearer.recv(1) != b"1":
+                raise ConnectionError("nothing was heard")
 
 
 def counted() -> dict[str, int]:
     """The kernel's counters of TCP in the place that we are in, so far."""
     folder = Path("/proc/thread-self/net")
     texts = {name: (folder / name).read_text(encoding="ascii") for name in ("snmp", "netstat")}
-    return {
-        metric: read_counter(texts[file], protocol, name)
-        for metric, (file, protocol, name) in _COUNTERS.items()
-    }
+    return {metric: read_counter(texts[file], *at) for metric, (file, *at) in _COUNTERS.items()}
 
 
 def read_counter(text: str, protocol: str, name: str) -> int:
-    """A number of /proc/net/snmp or netstat: a line of names, then a line of numbers.
-
-    Raises UserError: this kernel does not count it.
-    """
-    names, numbers = (
-        line.split()[1:] for line in text.splitlines() if line.startswith(f"{protocol}: ")
-    )
+    """A number of /proc/net/snmp or netstat, names above numbers; UserError: it is not there."""
+    names, numbers = (row.split() for row in text.splitlines() if row.startswith(f"{protocol}: "))
     counters = dict(zip(names, numbers, strict=True))
     if name not in counters:
         raise UserError(f"this kernel does not count {name}")
@@ -188,55 +167,33 @@ def dropped() -> int:
     return sum(each["drops"] for each in queues if each.get("root"))
 
 
-# There is no way from these namespaces to any other network, so no address can collide.
-_PREFIX, _HUB = "10.213.0", 254
-# Two frames: larger ones of segmentation offload are cut before they wait in the queue.
-_BURST_BYTES = 3100
+_PREFIX, _HUB = "10.213.0", 254  # no way leads to any other network, so no address can collide
+_BURST_BYTES = 3100  # two frames: larger ones of segmentation offload are cut before they wait
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a container is.
-
-    `words`: what stands in front of a command to be there; nothing on the host's network.
-    """
+    """Where a container is; on the host's network it has neither address nor words."""
 
     name: str  # unique on the node
-    address: str = ""  # IPv4; empty on the host's network
-    words: tuple[str, ...] = ()
+    address: str = ""  # IPv4
+    words: tuple[str, ...] = ()  # in front of a command that is to be there
 
 
 @dataclass
 class NetworkState:
-    """A network and what became of it.
-
-    Attributes:
-        gate: after the body: whether every link was and stayed as asked; None on the host's.
-        counters: after the body, summed over all places.
-        facts: what was read back from inside of the first place.
-    """
+    """A network and, after the body, what became of it: gate and counters."""
 
     places: tuple[Place, ...]
     hub: tuple[str, ...] = ()  # words in front of a command that is to reach all places
-    gate: Gate | None = None
-    counters: Mapping[str, int] = field(default_factory=dict)
-    facts: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def evidence(self) -> dict[str, str]:
-        """Facts and counters as a record keeps them."""
-        return {**self.facts, **{name: str(count) for name, count in self.counters.items()}}
+    gate: Gate | None = None  # whether every link was and stayed as asked; None on the host's
+    counters: Mapping[str, int] = field(default_factory=dict)  # summed over all places
+    facts: Mapping[str, str] = field(default_factory=dict)  # as the first place has them, inside
 
 
 @contextmanager
 def network(order: Order, count: int) -> Iterator[NetworkState]:
-    """The network of an arm with so many places; on the host's for an arm without one.
-
-    Yields:
-        Its state, of which gate and counters come after the body.
-
-    Raises NotStarted: the kernel does not give it; nothing is left of it.
-    """
+    """An arm's network with so many places, or the host's; NotStarted: the kernel gives none."""
     if not isinstance(order.arm, Networked):
         yield NetworkState(tuple(Place(f"place-{number}") for number in range(count)))
         return
@@ -252,11 +209,8 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
             raise NotStarted(f"no network of containers: {error}") from error
         if problems:
             raise NotStarted("; ".join(problems))
-        places = [
-            Place(f"place-{n}", link.address, link.namespace.words) for n, link in enumerate(links)
-        ]
-        state = NetworkState(tuple(places), hub.words, facts=facts)
-        yield state
+        places = (Place(f"place-{n}", it.address, it.namespace.words) for n, it in enumerate(links))
+        yield (state := NetworkState(tuple(places), hub.words, facts=facts))
         try:
             after = _counters(hub, links)
             state.counters = {name: after[name] - before[name] for name in before}
@@ -316,21 +270,18 @@ def _set_place(link: Link, kind: Network, knobs: Knobs) -> None:
 
 
 def _set_offloads(interface: str, kind: Network) -> None:
-    names = FEATURES | NEVER
-    words = [word for name, state in features(kind).items() for word in (names[name], state)]
-    output_of(["ethtool", "-K", interface, *words])
+    pairs = zip((FEATURES | NEVER).values(), features(kind).values(), strict=True)
+    output_of(["ethtool", "-K", interface, *(word for pair in pairs for word in pair)])
 
 
 def _set_hub(links: list[Link], kind: Network, knobs: Knobs) -> None:
-    """The hub's ends of the links."""
     for link in links if kind.kind == "veth" else ():
         _set_offloads(link.port, kind)
-        if not knobs.rate_mbit:
-            continue
-        at = ["tc", "qdisc", "add", "dev", link.port]
-        rate = ["rate", f"{knobs.rate_mbit}mbit", "burst", f"{_BURST_BYTES}"]
-        output_of([*at, "root", "handle", "1:", "tbf", *rate, "limit", f"{_BURST_BYTES}"])
-        output_of([*at, "parent", "1:1", "pfifo", "limit", f"{knobs.queue_packets}"])
+        if knobs.rate_mbit:
+            at = ["tc", "qdisc", "add", "dev", link.port]
+            rate = ["rate", f"{knobs.rate_mbit}mbit", "burst", f"{_BURST_BYTES}"]
+            output_of([*at, "root", "handle", "1:", "tbf", *rate, "limit", f"{_BURST_BYTES}"])
+            output_of([*at, "parent", "1:1", "pfifo", "limit", f"{knobs.queue_packets}"])
 
 
 def _counters(hub: spaces.Namespace, links: list[Link]) -> Counter[str]:

@@ -21,25 +21,20 @@ from parity.runtimes.model import KERNEL, Arm, absent
 
 
 class Network(NamedTuple):
-    """How containers reach each other.
-
-    `offloads`: whether segmentation and checksums are left to the interfaces, as by default.
-    """
+    """How containers reach each other."""
 
     kind: str  # `veth` (pairs that a bridge joins) or `macvlan` (children of one interface)
-    offloads: bool = True
+    offloads: bool = True  # whether segmentation and checksums are left to the interfaces
 
 
-# The longest end is looked for first.
-_ENDS = {
+_ENDS = {  # the longest is looked for first
     "-veth-plain": (Network("veth", offloads=False), "veth without offloads"),
     "-veth": (Network("veth"), "veth"),
     "-macvlan": (Network("macvlan"), "macvlan"),
 }
 _PACKAGE_OF = {"ip": "iproute2", "tc": "iproute2", "ethtool": "ethtool"}
 PACKAGES = {"networks of containers": tuple(sorted({*_PACKAGE_OF.values()}))}
-# What `ip` has to be able to make, in a namespace that ends with it.
-_TRIED = {
+_TRIED = {  # what `ip` has to be able to make, in a namespace that ends with it
     "veth": "link add bridge type bridge\nlink add port type veth peer name eth0\n",
     "macvlan": "link add parent type veth peer name peer\n"
     "link add eth0 link parent type macvlan mode bridge\n",
@@ -52,10 +47,7 @@ class Networked(Derived):
 
     network: Network
     link_set = of_base("link_set")
-
-    @property
-    def unlimited(self) -> Arm:
-        return self.base
+    unlimited = of_base("unlimited")
 
     @property
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -17,21 +17,16 @@ from numpy.typing import NDArray
 from parity.analysis.methods import NO_INTERVAL, percentile_interval, resampled
 
 SECONDS = 30
-MILLISECOND_NS = (500_000, 2_000_000)
-# Whose events they are: block and number within its run.
-Key = tuple[str, int]
+Key = tuple[str, int]  # whose events they are: block and number within its run
 
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of a run.
-
-    `starts`, `lengths`: of the events that began in it, in order of time, ns since its begin.
-    """
+    """A stretch of a run, and the events that began in it, in order of time; all in ns."""
 
     key: Key
-    duration: int  # how long it is, ns
-    starts: NDArray[np.int64]
+    duration: int
+    starts: NDArray[np.int64]  # since its begin
     lengths: NDArray[np.int64]
 
 
@@ -62,39 +57,30 @@ def joined(windows: Sequence[Window]) -> NDArray[np.int64]:
 def millisecond_rate(run: Sequence[Window]) -> float:
     """Events of about a millisecond in each second of a run: of 0.5 to 2 ms, both ends included."""
     lengths = joined(run)
-    low, high = MILLISECOND_NS
-    of_band = np.count_nonzero((lengths >= low) & (lengths <= high))
+    of_band = np.count_nonzero((lengths >= 500_000) & (lengths <= 2_000_000))
     return float(1e9 * of_band / sum(window.duration for window in run))
 
 
 def ranks_of_interval(count: int, quantile: float) -> tuple[int | None, int | None]:
-    """The order statistics, as ranks from 1, that leave at most 2.5 % on each side.
+    """The order statistics, as ranks from 1, that leave at most 2.5 % on each side, if any do.
 
     The number of values below the quantile is binomial whatever their distribution
     (Thompson 1936; Conover, Practical Nonparametric Statistics, 1999, sec. 3.2). Exact for
     independent values of a continuous distribution, conservative with ties.
-
-    Returns:
-        None where the values are too few for a bound.
     """
     low, high = (int(scipy.stats.binom.ppf(p, count, quantile)) for p in (0.025, 0.975))
-    high += 1
-    return low if low > 0 else None, high if high <= count else None
+    return low if low > 0 else None, high + 1 if high < count else None
 
 
 SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999)
-# Lengths are told apart as well as 4000 ranks that lie the closer the longer they are.
-_GROUPS = 4000
+_GROUPS = 4000  # ranks that tell lengths apart, and lie the closer the longer these are
 
 
 @dataclass(frozen=True)
 class Quantiles:
-    """The quantiles of an arm.
+    """The quantiles of an arm."""
 
-    `rows`: what does not depend on another arm, by column; lengths in seconds.
-    """
-
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[dict[str, Any], ...]  # what depends on no other arm; lengths in seconds
     replicates: NDArray[np.float64]  # of the lengths in ns, shape (replicates, shares)
 
     def beside(self, reference: "Quantiles | None", windows: int) -> list[dict[str, Any]]:
@@ -102,8 +88,8 @@ class Quantiles:
         made = []
         for place, row in enumerate(self.rows):
             ratio, ends = None, NO_INTERVAL
-            if reference and row["value"] and reference.rows[place]["value"]:
-                ratio = row["value"] / reference.rows[place]["value"]
+            if reference and row["value"] and (other := reference.rows[place]["value"]):
+                ratio = row["value"] / other
                 both = self.replicates[:, place] / reference.replicates[:, place]
                 ends = percentile_interval(both, windows)
             made.append(row | {"ratio": ratio, "ratio_low": ends[0], "ratio_high": ends[1]})
@@ -116,21 +102,16 @@ def quantiles(
     """The quantiles of an arm: each a length that there was.
 
     Their intervals are order statistics, exact for independent lengths; the ratios are not
-    taken from them, but from windows that are drawn anew.
-
-    Args:
-        place_of: the column of `often` of each window of any arm, so that arms are drawn alike.
-        often: as of `resampled`.
+    taken from them, but from windows that are drawn anew, as often as `resampled` says (`often`).
+    So that arms are drawn alike, `place_of` has its column of each window of any arm.
     """
     lengths, rows = np.sort(joined(windows)), list[dict[str, Any]]()
     number, looked = len(lengths), sum(window.duration for window in windows) / 1e9
     for share in SHARES:
         low, high = ranks_of_interval(number, share) if number else (None, None)
         at = math.ceil(share * number - 1e-6) if number else None
-        values = {
-            name: None if rank is None else float(lengths[rank - 1]) / 1e9
-            for name, rank in (("value", at), ("low", low), ("high", high))
-        }
+        ranks = {"value": at, "low": low, "high": high}
+        values = {name: rank and float(lengths[rank - 1]) / 1e9 for name, rank in ranks.items()}
         rows.append({"share": share, "events": number, "seconds": looked, **values})
     if not number:
         return Quantiles(tuple(rows), np.full((len(often), len(SHARES)), math.nan))
@@ -153,13 +134,10 @@ PERIOD_SECONDS = 900.0
 # The threshold is the 95th percentile, or higher where more than so many would lie above it:
 # the law is one of the far tail. Of fewer than 30 nothing is fitted.
 SHARE, MOST, FEWEST_EXCEEDANCES = 0.95, 1000, 30
-# A law that was fitted to a shorter time than this part of the period says nothing of it.
-FURTHEST = 100
-# Likelihoods are compared at so many ratios of shape to scale.
-_GRID = 240
+FURTHEST = 100  # a law that was fitted to a shorter part of the period says nothing of it
+_GRID = 240  # ratios of shape to scale at which likelihoods are compared
 _SIMULATED = 99
-# Below this the likelihood has no maximum at which the usual theory holds (Smith, Biometrika 1985).
-_LEAST_SHAPE = -0.5
+_LEAST_SHAPE = -0.5  # below it the usual theory holds at no maximum (Smith, Biometrika 1985)
 
 
 class Tail(NamedTuple):
@@ -170,8 +148,7 @@ class Tail(NamedTuple):
 
     def level(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """What is exceeded once in so many exceedances; 0 where there are not even so many."""
-        logs = np.log(np.maximum(times, 1.0))
-        small = np.abs(self.shape) < 1e-9
+        logs, small = np.log(np.maximum(times, 1.0)), np.abs(self.shape) < 1e-9
         shape = np.where(small, 1.0, self.shape)
         return self.scale * np.where(small, logs, np.expm1(shape * logs) / shape)
 
@@ -182,11 +159,6 @@ class Peaks(NamedTuple):
     threshold: float
     above: list[NDArray[np.float64]]  # by how much, of each window
     looked: float  # how long all windows are together
-
-    @property
-    def number(self) -> int:
-        """How many exceedances there are."""
-        return sum(map(len, self.above))
 
     def levels(self, tail: Tail, often: NDArray[np.float64]) -> NDArray[np.float64]:
         """The return level of each sample of windows, seconds; NaN if the time was too short."""
@@ -203,17 +175,16 @@ def peaks(windows: Sequence[Window]) -> Peaks | None:
     if exceedances < FEWEST_EXCEEDANCES:
         return None
     threshold = float(lengths[-exceedances - 1])
-    over = [window.lengths / 1e9 - threshold for window in windows]
-    looked = sum(window.duration for window in windows) / 1e9
-    found = Peaks(threshold, [each[each > 0] for each in over], looked)
-    # Events of one length make fewer of them than were asked for.
-    return found if found.number >= FEWEST_EXCEEDANCES else None
+    over = (window.lengths / 1e9 - threshold for window in windows)
+    looked, above = sum(w.duration for w in windows) / 1e9, [each[each > 0] for each in over]
+    # Events of one length make fewer exceedances than were asked for.
+    are_many = sum(map(len, above)) >= FEWEST_EXCEEDANCES
+    return Peaks(threshold, above, looked) if are_many else None
 
 
 def level_of(windows: Sequence[Window]) -> float | None:
     """The return level of windows alone, seconds; None where events or time are too few."""
-    found = peaks(windows)
-    if found is None:
+    if (found := peaks(windows)) is None:
         return None
     once = np.ones((1, len(windows)))
     level = float(found.levels(fitted(found.above, once), once)[0])
@@ -222,10 +193,9 @@ def level_of(windows: Sequence[Window]) -> float | None:
 
 def return_level(windows: Sequence[Window]) -> dict[str, Any]:
     """A row of the table of return levels, without case and arm; null where events are too few."""
-    names = ("threshold", "shape", "scale", "level", "fit")
-    ends = ("shape_low", "shape_high", "low", "high")
+    null = ("threshold", "shape", "shape_low", "shape_high", "scale", "level", "low", "high", "fit")
     longest = max((int(w.lengths.max()) / 1e9 for w in windows if len(w.lengths)), default=None)
-    row: dict[str, Any] = dict.fromkeys((*names, *ends)) | {"exceedances": 0, "longest": longest}
+    row: dict[str, Any] = dict.fromkeys(null) | {"exceedances": 0, "longest": longest}
     row["period_seconds"] = PERIOD_SECONDS
     if (found := peaks(windows)) is None:
         return row
@@ -234,10 +204,10 @@ def return_level(windows: Sequence[Window]) -> dict[str, Any]:
     low, high = percentile_interval(found.levels(again, often), len(windows))
     shape_low, shape_high = percentile_interval(again.shape, len(windows))
     return row | {
-        "exceedances": found.number, "threshold": found.threshold, "shape": float(tail.shape[0]),
-        "shape_low": shape_low, "shape_high": shape_high, "scale": float(tail.scale[0]),
-        "level": float(found.levels(tail, once)[0]), "low": low, "high": high,
-        "fit": _p_of_fit(np.concatenate(found.above), tail),
+        "exceedances": sum(map(len, found.above)), "threshold": found.threshold,
+        "shape": float(tail.shape[0]), "shape_low": shape_low, "shape_high": shape_high,
+        "scale": float(tail.scale[0]), "level": float(found.levels(tail, once)[0]),
+        "low": low, "high": high, "fit": _p_of_fit(np.concatenate(found.above), tail),
     }  # fmt: skip
 
 
@@ -247,11 +217,8 @@ def fitted(above: Sequence[NDArray[np.float64]], often: NDArray[np.float64]) -> 
     With t the ratio of shape to scale, the likelihood is greatest where the shape is the mean of
     log(1 + t x), and is then one of t alone (Grimshaw, Technometrics 1993). Its sums over groups
     are the same in all samples, so one product of matrices compares all t in all samples; a
-    parabola through the best three finds the place between them.
-
-    Args:
-        above: what lies above the threshold, above zero, in groups.
-        often: how often each group is in each sample, shape (samples, groups).
+    parabola through the best three finds the place between them. `above`: the exceedances, above
+    zero, in groups; `often`: how often each group is in each sample, shape (samples, groups).
     """
     every = np.concatenate(above)
     # The mean of a heavy tail says nothing of its scale; the median does.
@@ -265,8 +232,7 @@ def fitted(above: Sequence[NDArray[np.float64]], often: NDArray[np.float64]) -> 
         # Of one exceedance, without what is the same for all t.
         likelihoods = -np.log(shapes / ratios) - shapes
     likelihoods[~(shapes >= _LEAST_SHAPE)] = -np.inf
-    best = np.clip(likelihoods.argmax(axis=1), 1, _GRID - 2)
-    rows = np.arange(len(often))
+    best, rows = np.clip(likelihoods.argmax(axis=1), 1, _GRID - 2), np.arange(len(often))
     left, top, right = (likelihoods[rows, best + step] for step in (-1, 0, 1))
     with np.errstate(invalid="ignore"):
         shift = np.nan_to_num((left - right) / (2 * (left - 2 * top + right)), posinf=0, neginf=0)
@@ -277,24 +243,19 @@ def fitted(above: Sequence[NDArray[np.float64]], often: NDArray[np.float64]) -> 
 
 
 def _p_of_fit(above: NDArray[np.float64], tail: Tail) -> float:
-    """P of the largest distance between law and data, where both are from that law.
-
-    Each simulated sample is fitted anew, as the data were (Stute et al., Metrika 1993): against
-    the law itself the data would look better than they are.
-    """
+    """P of the largest distance between law and data, where both are from that law."""
+    # Each simulated sample is fitted anew, as the data were (Stute et al., Metrika 1993): against
+    # the law itself the data would look better than they are.
     law = scipy.stats.genpareto(tail.shape[0], scale=tail.scale[0])
-    random = np.random.default_rng(len(above))
-    observed, further = _distance(above, tail), 0
-    for sample in law.rvs((_SIMULATED, len(above)), random_state=random):
-        further += int(_distance(sample, fitted([sample], np.ones((1, 1)))) >= observed)
+    samples = law.rvs((_SIMULATED, len(above)), random_state=np.random.default_rng(len(above)))
+    observed, once = _distance(above, tail), np.ones((1, 1))
+    further = sum(_distance(sample, fitted([sample], once)) >= observed for sample in samples)
     return (1 + further) / (1 + _SIMULATED)
 
 
 def _distance(above: NDArray[np.float64], tail: Tail) -> float:
-    """Kolmogorov and Smirnov's: the largest distance of the shares below from their law.
-
-    By the law's own formula, since scipy takes longer to make a distribution than to use it.
-    """
+    """Kolmogorov and Smirnov's: the largest distance of the shares below from their law."""
+    # By the law's own formula, since scipy takes longer to make a distribution than to use it.
     shape, scale = float(tail.shape[0]), float(tail.scale[0])
     scaled, count = np.sort(above) / scale, len(above)
     if abs(shape) < 1e-9:
@@ -314,10 +275,7 @@ DUE = 0.5
 def quota_law(
     windows: Sequence[Window], quota_us: int, period_us: int, hz: float | None
 ) -> dict[str, Any]:
-    """A row of the table of that name, without case and arm.
-
-    `hz`: ticks of the kernel in a second; None where the node does not tell.
-    """
+    """A row of the table of that name, without case and arm; `hz`: the kernel's ticks, if known."""
     lengths = np.sort(joined(windows)) / 1e9
     predicted = (period_us - quota_us) / 1e6
     due = lengths[lengths > DUE * predicted]
@@ -326,8 +284,7 @@ def quota_law(
     observed = float(np.median(due)) if len(due) else None
     return {
         "quota_us": quota_us, "period_us": period_us, "predicted": predicted, "observed": observed,
-        "low": None if low is None else float(due[low - 1]),
-        "high": None if high is None else float(due[high - 1]),
+        "low": low and float(due[low - 1]), "high": high and float(due[high - 1]),
         "residual": None if observed is None else observed - predicted,
         "tick": None if hz is None else 1 / hz, "events": len(due),
         "share": len(due) / len(lengths) if len(lengths) else None,

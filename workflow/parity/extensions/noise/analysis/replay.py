@@ -30,12 +30,9 @@ STEPS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 RANDOM, TOGETHER = "random", "together"
 # Delays in ns are told apart to 1.4 %: fifty bins for each doubling, after one for none.
 _EACH, _DOUBLINGS = 50, 41
-# Waiting times are told apart by their doublings, down to a thousandth of the longest delay.
-_WAITS = 12
-_REPLICATES = 100
-# Samples whose laws fit into a processor's cache together.
-_AT_ONCE = 10
-_NEVER = 1e-60
+_WAITS = 12  # doublings that tell waiting times apart, down to a thousandth of the longest delay
+_REPLICATES, _NEVER = 100, 1e-60
+_AT_ONCE = 10  # samples whose laws fit into a processor's cache together
 _BINS = 1 + _EACH * _DOUBLINGS
 _EDGES = np.concatenate([[0.0], 2.0 ** (np.arange(_BINS) / _EACH)])
 _MIDDLES = (_EDGES[1:] + _EDGES[:-1]) / 2
@@ -45,18 +42,15 @@ _MIDDLES = (_EDGES[1:] + _EDGES[:-1]) / 2
 class Delays:
     """The delays of a step in each window: for how much of the time each is that.
 
-    Attributes:
-        working: time in which the program works, by the delay of a step that starts then, ns;
-            shape (windows, bins).
-        stopped: time in which it is kept from working, alike, within the first so many ns of an
-            event, for each of the waiting times: such a step has the rest of that event before
-            it; shape (windows, `_WAITS`, bins).
+    `working`: time in which the program works, by the delay of a step that starts then, ns.
+    `stopped`: time in which it is kept from working, alike, within the first so many ns of an
+    event, for each of the waiting times: such a step has the rest of that event before it.
     """
 
     step: int  # the work of a step, ns
-    working: NDArray[np.float64]
+    working: NDArray[np.float64]  # shape (windows, bins)
     moments: NDArray[np.float64]  # the sum of those delays, each times its time, ns²
-    stopped: NDArray[np.float64]
+    stopped: NDArray[np.float64]  # shape (windows, `_WAITS`, bins)
     values: NDArray[np.float64]  # the mean delay of each bin, ascending, ns
     longest: NDArray[np.float64]  # the longest delay of each class of waiting times, ascending, ns
 
@@ -67,11 +61,9 @@ def delays(windows: Sequence[Window], step: float) -> Delays:
     found = [_of_window(window, work) for window in windows]
     working, moments = (np.array(each) for each in list(zip(*found, strict=True))[:2])
     stopped = np.array([_within(_ends(rest, rest + lengths)) for *_, rest, lengths in found])
-    # Few delays are possible at all, and arithmetic is with those alone.
-    there = (working + stopped).any(axis=0)
+    there = (working + stopped).any(axis=0)  # few delays are possible at all
     working, moments, stopped = (each[:, there] for each in (working, moments, stopped))
-    every = (moments + stopped * _MIDDLES[there]).sum(axis=0)
-    values = every / (working + stopped).sum(axis=0)
+    values = (moments + stopped * _MIDDLES[there]).sum(axis=0) / (working + stopped).sum(axis=0)
     longest = max(values[-1], 1.0) * 2.0 ** np.arange(1 - _WAITS, 1)
     # Whoever waited less than the shortest went straight on.
     waits = np.where(longest == longest[0], 0.0, longest / np.sqrt(2)).astype(np.int64)
@@ -80,13 +72,9 @@ def delays(windows: Sequence[Window], step: float) -> Delays:
 
 
 def _of_window(window: Window, work: int) -> tuple[np.ndarray, ...]:
-    """Time at work and its moments by the bin of the delay; for each event what follows.
-
-    That is the delay after it of a step that starts in it, and how long it lasts.
-
-    On the clock that stands still in events a step covers [u, u + work), and its delay is the
-    sum of the events in there: one comes in where u + work passes it, and leaves where u does.
-    """
+    """Time at work and its moments by the delay's bin; each event's delay after it, and length."""
+    # On the clock that stands still in events a step covers [u, u + work), and its delay is the
+    # sum of the events in there: one comes in where u + work passes it, and leaves where u does.
     starts = np.maximum.accumulate(np.clip(window.starts, 0, window.duration))
     lengths = np.minimum(window.lengths, window.duration - starts)
     before = np.cumsum(lengths) - lengths
@@ -112,13 +100,7 @@ def _of_window(window: Window, work: int) -> tuple[np.ndarray, ...]:
 def _begun(
     rest: NDArray[np.int64], lengths: NDArray[np.int64], waits: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Time within the first so many ns of events, by the delay of a step that starts then.
-
-    `waits`: these numbers, ascending.
-
-    Returns:
-        Shape (waits, bins).
-    """
+    """Time within the first so many ns of events (`waits`, ascending), as `Delays.stopped`."""
     # The first of the waiting times in which all of an event has room.
     first, last = np.searchsorted(waits, lengths), rest + lengths
     whole = [_ends(rest[first == k], last[first == k]) for k in range(len(waits))]
@@ -133,12 +115,10 @@ def _bin(delay: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _ends(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
     """How many more stretches end than begin in each bin, and the sum of those ends, alike."""
-    at = [(_bin(values), values) for values in (high, low)]
-    (more, ends), (less, begins) = (
-        (np.bincount(bins, minlength=_BINS), np.bincount(bins, values, _BINS))
-        for bins, values in at
-    )
-    return np.array([more - less, ends - begins], np.float64)
+    of_high, of_low = _bin(high), _bin(low)
+    more = np.bincount(of_high, minlength=_BINS) - np.bincount(of_low, minlength=_BINS)
+    ends = np.bincount(of_high, high, _BINS) - np.bincount(of_low, low, _BINS)
+    return np.array([more, ends], np.float64)
 
 
 def _within(ends: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -148,23 +128,14 @@ def _within(ends: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def slowdowns(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Time of a step over its work, for all `RANKS` at random phases.
-
-    `often`: how often each window is in each sample, shape (samples, windows).
-
-    Returns:
-        Shape (samples, ranks).
-    """
+    """Time of a step over its work, for all `RANKS` at random phases, shape (samples, ranks)."""
+    # `often`: how often each window is in each sample.
     parts = np.array_split(often, max(1, len(often) // _AT_ONCE))
     return 1 + np.concatenate([_slowest(found, part) for part in parts]) / found.step
 
 
 def laws(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How likely the delay of a rank is at most that of each bin, by how long it waited before.
-
-    Returns:
-        Shape (samples, `_WAITS`, bins).
-    """
+    """How likely a rank's delay is at most each bin's, by its wait: (samples, `_WAITS`, bins)."""
     time = (often @ found.working)[:, None] + np.tensordot(often, found.stopped, 1)
     below = np.cumsum(time, axis=2)
     return np.asarray(below / below[:, :, -1:])
@@ -215,8 +186,7 @@ def replay(windows: Sequence[Window], found: Delays) -> Iterator[dict[str, Any]]
     same, alike = together(found, once)[0], percentile_interval(together(found, often), count)
     at_random, again = slowdowns(found, once)[0], slowdowns(found, often)
     for place, ranks in enumerate(RANKS):
-        slowdown = float(at_random[place])
-        is_long = found.step > shortest
+        slowdown, is_long = float(at_random[place]), found.step > shortest
         row = {"ranks": ranks, "step_seconds": found.step / 1e9}
         for phases, value, (low, high), beyond in (
             (RANDOM, slowdown, percentile_interval(again[:, place], count),

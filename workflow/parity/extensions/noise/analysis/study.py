@@ -19,21 +19,17 @@ from parity.records.events import LOOKED, PERIOD, QUOTA
 # What the events of one run give, with its unit; less is better.
 RETURN_LEVEL, SLOWDOWN = ("duration_return_level", "s"), ("slowdown", "1")
 MILLISECOND = ("millisecond_detours_per_second", "1/s")
-# Programs of so many ranks are simulated for each run by itself, too, for claims to compare.
-RANKS_OF_RUNS = replay.RANKS[::5]
+RANKS_OF_RUNS = replay.RANKS[::5]  # simulated for each run by itself, too, for claims to compare
 VALUES = schema.tables_beside(__file__)
 SHOWN = schema.tables_beside(str(Path(__file__).parents[1] / "report/tables.py"))
 
 
 @dataclass(frozen=True)
 class _Recorded:
-    """What a dataset holds of one case: its runs by arm and block, and where their events are.
-
-    `facts`: by arm and block, the numbers of the run by metric.
-    """
+    """What a dataset holds of one case: its runs by arm and block, and where their events are."""
 
     case: str
-    facts: Mapping[tuple[str, str], Mapping[str, float]]
+    facts: Mapping[tuple[str, str], Mapping[str, float]]  # the numbers of each run by metric
     runs: Mapping[tuple[str, str], str]  # the id of each
     folder: Path
 
@@ -60,19 +56,14 @@ class _Recorded:
 
 
 def shown(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
-    """The tables that are shown of an analysed dataset (room `report`), by name.
+    """The tables that are shown of the folder of an analysed dataset (room `report`), by name.
 
-    Args:
-        dataset: its folder, with the values that count in `analysis`.
-        recorded: the folder that `write_events` wrote.
-
-    Raises UserError: there is no plan, or a broken one.
+    `recorded`: the folder that `write_events` wrote. Raises UserError: no plan, or a broken one.
     """
     plan = read_plan(dataset / PLAN)
     nodes = schema.read(schema.NODES, dataset / "records/nodes.parquet").to_pandas()
     ticks = {float(hz) for hz in nodes.loc[nodes["fact"] == "config_hz", "value"] if hz}
-    # Nodes that differ have no tick in common.
-    hz = ticks.pop() if len(ticks) == 1 else None
+    hz = ticks.pop() if len(ticks) == 1 else None  # nodes that differ have no tick in common
     made: dict[str, list[dict[str, Any]]] = {name: [] for name in SHOWN}
     for case in _recorded(dataset, recorded):
         keys, found = case.keys(), dict[str, durations.Quantiles]()
@@ -121,8 +112,7 @@ def _recorded(dataset: Path, folder: Path) -> Iterator[_Recorded]:
     values = schema.read(tables.VALUES, dataset / "analysis/values.parquet").to_pandas()
     there = set(values.loc[values["metric"] == LOOKED, "case"])
     for case, rows in values[values["case"].isin(there)].groupby("case"):
-        facts: dict[tuple[str, str], dict[str, float]] = {}
-        runs: dict[tuple[str, str], str] = {}
+        facts, runs = dict[tuple[str, str], dict[str, float]](), dict[tuple[str, str], str]()
         columns = ("arm", "block", "run", "metric", "value")
         for arm, block, run, metric, value in tables.tuples(rows, *columns):
             facts.setdefault((arm, block), {})[metric] = value
@@ -144,13 +134,10 @@ def _limit(case: _Recorded, arm: str) -> tuple[int, int] | None:
 def _replayed_runs(
     case: _Recorded, arm: str, of_runs: Mapping[str, list[Window]], step: float
 ) -> Iterator[dict[str, Any]]:
-    """The slowdown by each run alone, of as many ranks as its arm's runs can say something of.
-
-    Either all runs of an arm say it or none, so that no run is left out for what it recorded.
-    """
+    """The slowdown by each run alone, of as many ranks as its arm's runs can say something of."""
+    # Either all runs of an arm say it or none, so that no run is left out for what it recorded.
     delays = replay.delays([window for run in of_runs.values() for window in run], step)
-    block_of = np.repeat(list(of_runs), [len(run) for run in of_runs.values()])
-    own = (block_of == np.array(list(of_runs))[:, None]).astype(np.float64)
+    own = np.repeat(np.eye(len(of_runs)), [len(run) for run in of_runs.values()], axis=1)
     looked = [sum(window.duration for window in run) for run in of_runs.values()]
     slowdowns = replay.slowdowns(delays, own)
     for ranks in RANKS_OF_RUNS:

@@ -24,21 +24,17 @@ from parity.plan.plan import Case, Plan
 from parity.records import schema
 
 SHORT = "its runs are too short to say anything of so many ranks"
-_RANKS = {"enum": list(study.RANKS_OF_RUNS)}
-_STEPS = {"enum": list(STEPS)}
+_GRID = {"ranks": {"enum": list(study.RANKS_OF_RUNS)}, "step_seconds": {"enum": list(STEPS)}}
 
 
 def with_replays(known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
     """The benchmarks, with what the analysis makes of events as metrics and benchmarks."""
-    made = dict(known)
+    made, metrics = dict(known), (study.RETURN_LEVEL, study.MILLISECOND, study.SLOWDOWN)
+    *own, slowdown = (Quantity(metric, metric, unit) for metric, unit in metrics)
     for name, benchmark in known.items():
         if benchmark.has_events:
-            *own, slowdown = (
-                Quantity(metric, metric, u)
-                for metric, u in (study.RETURN_LEVEL, study.MILLISECOND, study.SLOWDOWN)
-            )
             made[name] = _like(benchmark, metrics=(*benchmark.metrics, *own))
-            parameters = {**benchmark.parameters, "ranks": _RANKS, "step_seconds": _STEPS}
+            parameters = {**benchmark.parameters, **_GRID}
             replayed = {"name": f"{name}-replay", "metrics": (slowdown,), "parameters": parameters}
             made[f"{name}-replay"] = _like(benchmark, **replayed)
     return made
@@ -55,21 +51,16 @@ def extended(data: JudgingData, folder: Path) -> JudgingData:
 
 
 def with_events(data: JudgingData, values: pd.DataFrame) -> JudgingData:
-    """A dataset with the numbers that follow from the events of its runs, and the cases of those.
-
-    `values`: the table `event_values` of its analysis.
-    """
+    """A dataset with the numbers (`event_values`) that follow from its events, and their cases."""
     told = set(values[["case", "arm"]].itertuples(index=False, name=None))
-    derived = {
-        name: case for name, case in _cases(data.plan).items() if name in values["case"].array
-    }
+    there = {case for case, _ in told}
+    derived = {name: case for name, case in _cases(data.plan).items() if name in there}
     runs = [data.dataset.runs]
     for name, (of, _) in derived.items():
         own = data.dataset.runs[data.dataset.runs["case"] == of].assign(case=name)
         silent = own["final"] & ~own["arm"].isin([arm for case, arm in told if case == name])
-        own.loc[silent & (own["reason"] == ""), ["stage", "reason", "detail"]] = (
-            "planned", NOT_TESTED, SHORT,
-        )  # fmt: skip
+        silent &= own["reason"] == ""
+        own.loc[silent, ["stage", "reason", "detail"]] = ("planned", NOT_TESTED, SHORT)
         runs.append(own)
     if derived:
         plan, every = _planned(data.plan, derived), pd.concat(runs, ignore_index=True)
@@ -85,22 +76,19 @@ def _cases(plan: Plan) -> dict[str, tuple[str, Case]]:
     made = {}
     for case, ranks, step in product(plan.cases, study.RANKS_OF_RUNS, STEPS):
         name = study.replay_case(case.name, ranks, step)
-        parameters = {"ranks": ranks, "step_seconds": step}
         made[name] = case.name, changed(
             case, name=name, benchmark=f"{case.benchmark}-replay", margin=None, primary=(),
-            parameters=case.parameters | parameters, differences=(),
+            parameters=case.parameters | {"ranks": ranks, "step_seconds": step}, differences=(),
         )  # fmt: skip
     return made
 
 
 def _planned(plan: Plan, derived: Mapping[str, tuple[str, Case]]) -> Plan:
     """The plan with these cases, in the blocks and arms of those that they are of."""
-    names: dict[str, list[str]] = {}
-    for name, (of, _) in derived.items():
-        names.setdefault(of, []).append(name)
-    blocks = []
+    pairs, blocks = [(name, of) for name, (of, _) in derived.items()], []
     for block in plan.blocks:
-        more = [changed(run, case=name) for run in block.runs for name in names.get(run.case, ())]
+        every = product(block.runs, pairs)
+        more = [changed(run, case=name) for run, (name, of) in every if run.case == of]
         blocks.append(changed(block, runs=(*block.runs, *more)))
     cases = (*plan.cases, *(case for _, case in derived.values()))
     return changed(plan, cases=cases, blocks=tuple(blocks))

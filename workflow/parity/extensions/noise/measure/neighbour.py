@@ -36,11 +36,8 @@ END_SECONDS = 20.0
 
 @contextmanager
 def neighbour(attempt: Attempt) -> Iterator[None]:
-    """Run the loop while the body does; nothing without one. What it says goes to `neighbour`.
-
-    Raises NotStarted: it did not begin, as its arm said.
-    """
-    order, folder, launch = attempt.order, attempt.folder, attempt.launch
+    """Run the loop, if there is one, beside the body; its log is `neighbour`. Raises NotStarted."""
+    order, launch, log = attempt.order, attempt.launch, attempt.folder / "neighbour"
     arm = order.arm.neighbour if isinstance(order.arm, Limited) else None
     if arm is None:
         yield
@@ -48,8 +45,7 @@ def neighbour(attempt: Attempt) -> Iterator[None]:
     cpus = order.arm.placed(order.program.cpus, order.session.node.cpus).neighbour
     image = launch.image if arm.image_format else None
     its = replace(launch.beside(NEIGHBOUR), cpus=cpus, image=image)
-    judged = False
-    words, log = loop_words(arm, its.name), folder / "neighbour"
+    judged, words = False, ("/bin/sh", "-c", LOOPS[arm.does], its.name)
     its.state.mkdir()
     command = arm.command(its, inner_command.witnessed(Program(words, its.cpus)))
     process = started_beside(command, log, places.WORK)
@@ -76,23 +72,16 @@ def neighbour(attempt: Attempt) -> Iterator[None]:
             arm.cleanup(its)
 
 
-def loop_words(arm: Limited, name: str) -> tuple[str, ...]:
-    """The words of the loop of an arm, the last of which is its name."""
-    return ("/bin/sh", "-c", LOOPS[arm.does], name)
-
-
 def _took_and_ended(loop: psutil.Process) -> float:
     """The loop's CPU time in seconds, when it was killed; -inf if it had ended before."""
     with suppress(psutil.NoSuchProcess):
         took, status = _taken(loop), loop.status()
-        # Nothing more is started while it is ended.
-        loop.suspend()
+        loop.suspend()  # nothing more is started while it is ended
         every = [loop, *loop.children()]
         for each in every:
             with suppress(psutil.NoSuchProcess):
                 each.kill()
-        # Whoever waits for a disk ends when that is done.
-        psutil.wait_procs(every, END_SECONDS)
+        psutil.wait_procs(every, END_SECONDS)  # whoever waits for a disk ends when that is done
         return took if status != psutil.STATUS_ZOMBIE else -math.inf
     return -math.inf
 

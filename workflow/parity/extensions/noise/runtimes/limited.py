@@ -27,7 +27,6 @@ from parity.runtimes.derived import Derived, of_base
 from parity.runtimes.limits import NO_LIMIT, CpuLimit
 from parity.runtimes.model import KERNEL, Arm, Cpus, Launch
 
-USUAL_SHARES = 1024
 CPU, NEIGHBOUR = "cpu", "neighbour"
 _BESIDE = {"memory": "beside memory traffic", "io": "beside file writes", None: ""}
 OWN, SAME, UNPINNED, ALONE = "own-cpu", "same-cpu", "unpinned", "alone"
@@ -42,28 +41,20 @@ _GRAMMAR = re.compile(
 
 @dataclass(frozen=True)
 class Limited(Derived):
-    """An arm under a limit, and where it and its neighbour run.
-
-    `neighbour`: the arm in which a busy loop runs beside every program, as part of what is
-    measured; None for none.
-    """
+    """An arm under a limit, and where it and its neighbour run."""
 
     limit: CpuLimit = NO_LIMIT
     place: str = OWN  # one of the ends of its name, `own-cpu` if it has none
     does: str = CPU  # what keeps such a loop busy: `cpu`, `memory` or `io`
-    neighbour: "Limited | None" = None
+    neighbour: "Limited | None" = None  # has a busy loop, which is part of what is measured
     link_set = of_base("link_set")
-
-    @property
-    def unlimited(self) -> Arm:
-        return self.base
+    unlimited = of_base("unlimited")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         if not launch.cpus:
             return self.base.command(launch, inner)
-        limit = self.limit
-        if limit == NO_LIMIT and self.place != UNPINNED:
-            limit = replace(limit, cpus=launch.cpus)
+        is_bound = self.limit == NO_LIMIT and self.place != UNPINNED
+        limit = replace(self.limit, cpus=launch.cpus) if is_bound else self.limit
         # Where a runtime knows no sets of CPUs, the program is bound to them all the same.
         words = self.base.limit_words(limit) or ()
         return self.base.command(replace(launch, limits=tuple(words)), inner)
@@ -94,9 +85,7 @@ class Limited(Derived):
 
 def derived(name: str, arms: Mapping[str, Arm]) -> Limited | None:
     """The limited arm of a name, made of a listed one; None if it is none, or there is no such."""
-    words = _GRAMMAR.fullmatch(name)
-    base = arms.get(words["base"]) if words else None
-    if words is None or base is None:
+    if not (words := _GRAMMAR.fullmatch(name)) or not (base := arms.get(words["base"])):
         return None
     place, beside_one = words["place"] or "", words["idle"] or words["does"]
     limited = words["quota"] or words["shares"] or beside_one
@@ -115,11 +104,9 @@ def derived(name: str, arms: Mapping[str, Arm]) -> Limited | None:
             return None
     if is_alone:
         return arm
-    if KERNEL in base.isolates:
-        # Its loop would be none of the host's processes, whose CPU time is told.
-        return None
-    does = words["does"] or CPU
-    return replace(arm, neighbour=Limited(base, name, arm.title, others, arm.place, does))
+    beside = Limited(base, name, arm.title, others, arm.place, words["does"] or CPU)
+    # In another kernel it would be none of the host's processes, whose CPU time is told.
+    return None if KERNEL in base.isolates else replace(arm, neighbour=beside)
 
 
 def _halves(words: re.Match[str]) -> tuple[CpuLimit, CpuLimit, str]:
@@ -131,7 +118,7 @@ def _halves(words: re.Match[str]) -> tuple[CpuLimit, CpuLimit, str]:
         rest = CpuLimit(period - quota, period) if quota < period else NO_LIMIT
         return limit, rest, f"{quota / 1000:g} of {period / 1000:g} ms{burst}"
     if words["shares"]:
-        others = int(words["others"] or USUAL_SHARES)
+        others = int(words["others"] or 1024)
         title = f"{words['shares']} shares" + (f" beside {others}" if words["others"] else "")
         return CpuLimit(shares=int(words["shares"])), CpuLimit(shares=others), title
     if words["idle"]:

@@ -1,7 +1,4 @@
-"""Files that a client writes to a file system of servers, and reads back: the base of them all.
-
-The load is that of Yildirim et al. 2021, with fio in place of IOR.
-"""
+"""File systems of servers under the load of Yildirim et al. 2021, with fio in place of IOR."""
 
 import errno
 import json
@@ -21,10 +18,7 @@ MOUNT_POINT = "mounted"
 # Where a server's data lie: below its own folder, which every container shows, or in the image's
 # own tree, where a container has it in its writable layer. Natively both are its own folder.
 DATA_FOLDERS = {"bind": service.BESIDE, "image": "/var/tmp/parity-data"}
-GIGABYTES = ("0.0625", "0.25", "1", "8")
 _MIB = 2**20
-# A file system needs some room of its own beside the files.
-_ROOM = 2**28
 
 # What makes a server by its number, the folder of its data, and the parameters of the case.
 Server = Callable[[int, str, Mapping[str, Any]], service.Service]
@@ -42,26 +36,10 @@ class FileServer(Benchmark):
     well whatever it finds), which takes 0.3 s of CPU time per GiB of writing.
     """
 
-    packages: ClassVar[tuple[str, ...]] = ("fio",)
     binaries: tuple[str, ...] = (FIO,)
-    factors: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "inside": service.SIDES,
-        "gigabytes": GIGABYTES,
-    }
-    spelt: ClassVar[Mapping[str, str]] = {
-        **{side: f"{side} in the arm" for side in service.SIDES},
-        **{size: f"{size} GiB" for size in GIGABYTES},
-    }
-    # The words of the client's mount command.
-    mount: tuple[str, ...] = ()
-    timed = "time"
+    mount: tuple[str, ...] = ()  # the words of the client's mount command
     program_name: ClassVar[str] = "fio"
     metrics = (*usage.RATES, *usage.METRICS)
-    primary = (
-        *(quantity.metric for quantity in usage.RATES),
-        *("cpu_seconds_per_gigabyte", "device_requests_per_second"),
-        *("network_bytes_per_gigabyte", "link_bytes_per_gigabyte"),
-    )
 
     def probe(self) -> Availability:
         """Whether its programs are here, and a file system in user space can be mounted."""
@@ -85,7 +63,7 @@ class FileServer(Benchmark):
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The three starts of fio, on the client's part of the node."""
         write, read, check = self.starts(parameters)
-        room = size_of(parameters) + _ROOM
+        room = size_of(parameters) + 2**28  # a file system needs some of its own beside the files
         program = Program(write, service.client_cpus(node.cpus), then=(read,), check=check)
         return self.served(replace(program, drop_caches=True, least_free_bytes=room), parameters)
 
@@ -96,8 +74,7 @@ class FileServer(Benchmark):
         if len(said) != len(lines):
             reason = "truncated" if len(said) < len(lines) else "several-runs"
             raise Refused(reason, f"{program} told of {len(said)} starts of {len(lines)}")
-        told = zip(said, lines, strict=True)
-        wrote, read, _ = (self.seconds(document, words, parameters) for document, words in told)
+        wrote, read, _ = (self.seconds(*each, parameters) for each in zip(said, lines, strict=True))
         mebibytes = size_of(parameters) / _MIB
         values = {"write": mebibytes / wrote, "read": mebibytes / read, "time": wrote + read}
         return self.measured(values)
@@ -110,8 +87,25 @@ class FileServer(Benchmark):
         self, document: Mapping[str, Any], words: tuple[str, ...], parameters: Mapping[str, Any]
     ) -> float:
         """How long a start took by the JSON that it printed; Refused: it did something else."""
-        job = _job(document, words)
-        return _seconds(job, words[3].removeprefix("--rw="), parameters)
+        job, size = _job(document, words), size_of(parameters)
+        direction = words[3].removeprefix("--rw=")
+        for other in ("read", "write", "trim"):
+            moved = _get(job, other, "io_bytes")
+            require_equal(str(moved), size if other == direction else 0, f"bytes of {other}")
+        side = _get(job, direction)
+        require_equal(str(_get(side, "total_ios")), size // _MIB, "transfers")
+        for short in ("short_ios", "drop_ios"):
+            require_equal(str(_get(side, short)), 0, short)
+        milliseconds = _get(side, "runtime")
+        if not (isinstance(milliseconds, int) and milliseconds > 0):
+            raise Refused("unparsable", f"runtime is {str(milliseconds)[:40]!r}")
+        # fio tells the same in two rates and in transfers per second, each cut off or rounded.
+        rate = size * 1000 // milliseconds
+        transfers = f"{size / _MIB * 1000 / milliseconds:.6f}"
+        told = [str(_get(side, key)) for key in ("bw_bytes", "bw", "iops")]
+        if told != [str(rate), str(rate // 1024), transfers]:
+            raise Refused("contradictory", f"{direction}: runtime and rates contradict each other")
+        return milliseconds / 1000
 
 
 def on_each_address(server: Server, parameters: Mapping[str, Any]) -> tuple[service.Service, ...]:
@@ -126,10 +120,8 @@ def size_of(parameters: Mapping[str, Any]) -> int:
 
 
 def fio_lines(parameters: Mapping[str, Any], folder: str) -> tuple[tuple[str, ...], ...]:
-    """The command lines that write, read, and check; each rank has a file of its own.
-
-    IOR makes no room beforehand, so neither does fio, and no file that is missing is made up.
-    """
+    """The command lines that write, read, and check; each rank has a file of its own."""
+    # IOR makes no room beforehand, so neither does fio, and no file that is missing is made up.
     common = (
         *(f"--directory={folder}", "--filename_format=data.$jobnum", "--bs=1M"),
         f"--size={size_of(parameters) // parameters['ranks']}",
@@ -146,14 +138,9 @@ def fio_lines(parameters: Mapping[str, Any], folder: str) -> tuple[tuple[str, ..
 
 
 def _documents(text: str, program: str) -> Iterator[Mapping[str, Any]]:
-    """What each start of a program printed, one after the other.
-
-    Raises Refused: it is cut off, anything else (`unparsable`), or an error of fio: what it read is
-    not what was written (`validation-failed`), or another (`io-failed`).
-    """
+    """What each start of a program printed; Refused: cut off, anything else, or fio's error."""
     decoder = json.JSONDecoder(object_pairs_hook=stated_once, parse_float=str)
-    text = text.lstrip()
-    while text:
+    while text := text.lstrip():
         if error := re.match(r"fio: .*err=([0-9]+)/.*error=(.*)", text):
             reason = "validation-failed" if int(error[1]) == errno.EILSEQ else "io-failed"
             raise Refused(reason, f"fio: {error[2]}")
@@ -162,7 +149,7 @@ def _documents(text: str, program: str) -> Iterator[Mapping[str, Any]]:
         except (ValueError, RecursionError):
             reason = "truncated" if text.startswith("{") else "unparsable"
             raise Refused(reason, f"no whole output of {program} from {text[:40]!r}") from None
-        text = text[end:].lstrip()
+        text = text[end:]
         yield document
 
 
@@ -173,35 +160,10 @@ def _job(document: Any, words: tuple[str, ...]) -> Mapping[str, Any]:
     if not (isinstance(jobs, list) and len(jobs) == 1):
         raise Refused("unparsable", "fio's output does not hold one group of jobs")
     job: Mapping[str, Any] = jobs[0]
-    options = [word.removeprefix("--").split("=", 1) for word in words[2:]]
-    name = options[0][1]
-    require_equal(str(_get(job, "error")), 0, f"error of {name}")
-    require_equal(str(_get(job, "job options")), dict(options), f"options of {name}")
+    options = dict(word.removeprefix("--").split("=", 1) for word in words[2:])
+    require_equal(str(_get(job, "error")), 0, f"error of {options['name']}")
+    require_equal(str(_get(job, "job options")), options, f"options of {options['name']}")
     return job
-
-
-def _seconds(job: Mapping[str, Any], direction: str, parameters: Mapping[str, Any]) -> float:
-    """How long a start took, which moved all bytes in that direction and none in the others.
-
-    fio tells the same in two rates and in transfers per second, each cut off or rounded.
-    """
-    size = size_of(parameters)
-    for other in ("read", "write", "trim"):
-        moved = _get(job, other, "io_bytes")
-        require_equal(str(moved), size if other == direction else 0, f"bytes of {other}")
-    side = _get(job, direction)
-    require_equal(str(_get(side, "total_ios")), size // _MIB, "transfers")
-    for short in ("short_ios", "drop_ios"):
-        require_equal(str(_get(side, short)), 0, short)
-    milliseconds = _get(side, "runtime")
-    if not (isinstance(milliseconds, int) and milliseconds > 0):
-        raise Refused("unparsable", f"runtime is {str(milliseconds)[:40]!r}")
-    rate = size * 1000 // milliseconds
-    transfers = f"{size / _MIB * 1000 / milliseconds:.6f}"
-    told = [str(_get(side, key)) for key in ("bw_bytes", "bw", "iops")]
-    if told != [str(rate), str(rate // 1024), transfers]:
-        raise Refused("contradictory", f"{direction}: runtime and rates contradict each other")
-    return milliseconds / 1000
 
 
 def _get(value: Any, *keys: str) -> Any:

@@ -11,22 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from parity.benchmarks.model import Program
-from parity.extensions.servers.benchmarks.file_server import (
-    FIO,
-    MOUNT_POINT,
-    FileServer,
-    on_each_address,
-)
+from parity.extensions.servers.benchmarks import file_server
+from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer
 from parity.extensions.servers.benchmarks.service import Service, server_address
 
 _SERVER, _CLIENT = "/usr/sbin/glusterfsd", "/usr/sbin/glusterfs"
-_PORT = 24107
-_VOLUME = "client.vol"
+_PORT, _VOLUME = 24107, "client.vol"
 # Translators, in files as its managing daemon writes them; of the client first what each brick has.
-_BRICK, _OF_CLIENT = (
-    Path(__file__).with_name(f"glusterfs-{side}.vol").read_text(encoding="utf-8")
-    for side in ("server", "client")
-)
+_BRICK = Path(__file__).with_name("glusterfs-server.vol").read_text(encoding="utf-8")
+_OF_CLIENT = Path(__file__).with_name("glusterfs-client.vol").read_text(encoding="utf-8")
 
 
 def _brick(number: int, data: str, parameters: Mapping[str, Any]) -> Service:
@@ -41,23 +34,17 @@ def _brick(number: int, data: str, parameters: Mapping[str, Any]) -> Service:
 class GlusterFs(FileServer):
     """Whole files on one brick or another, through the translators that a new volume has."""
 
-    name = "glusterfs"
-    title = "GlusterFS"
-    packages = ("glusterfs-server", "fio")
     binaries = (FIO, _SERVER, _CLIENT)
     mount = (_CLIENT, f"--volfile={_VOLUME}", "--log-file=-", MOUNT_POINT)
 
     def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
         """A brick on each address."""
-        return on_each_address(_brick, parameters)
+        return file_server.on_each_address(_brick, parameters)
 
     def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
         """With the client's own file beside it."""
         (of_brick, rest), numbers = _OF_CLIENT.split("\n\n"), range(1, 1 + parameters["servers"])
-        parts = [
-            of_brick.format(number=number, port=_PORT, address=server_address(number))
-            for number in numbers
-        ]
+        parts = [of_brick.format(number=n, port=_PORT, address=server_address(n)) for n in numbers]
         last = rest.format(bricks=" ".join(f"brick-{number}" for number in numbers))
         files = {_VOLUME: "\n".join([*parts, last])}
         return super().served(replace(program, files=files), parameters)

@@ -16,35 +16,24 @@ from parity.benchmarks.ior import rate
 from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, require_equal, said_in
 from parity.core.commands import Availability, answer_of
-from parity.extensions.servers.benchmarks.file_server import (
-    MOUNT_POINT,
-    PARAMETERS,
-    FileServer,
-    on_each_address,
-    size_of,
-)
+from parity.extensions.servers.benchmarks import file_server
+from parity.extensions.servers.benchmarks.file_server import MOUNT_POINT, PARAMETERS, FileServer
 from parity.extensions.servers.benchmarks.service import Service, cannot_serve, server_address
+from parity.runtimes.model import absent
 
 _PORT = 3334
 # A server makes its storage in a start of its own, and then serves it.
 _SERVE = Path(__file__).with_name("orangefs.sh").read_text(encoding="utf-8")
 _CONFIGURATION = Path(__file__).with_name("orangefs.conf").read_text(encoding="utf-8")
-_FIRST_DATA, _LAST = 2**62, 2**63 - 2
 _BUILD = "./configure --prefix=PREFIX --with-db-backend=lmdb --enable-fuse --enable-shared"
-# Of its back ends lmdb alone is in the server itself, which exports its functions.
-_LMDB = b"mdb_env_open"
-# What Open MPI reads where no launcher started it.
-_ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}
 
 
 class OrangeFs(FileServer):
     """Stripes of 64 KiB over all servers, each of which has metadata and data; IOR is the client.
 
-    The three starts are of IOR, with one signature (`-G`) in what is written and in what the last
-    one expects of each transfer.
+    Its three starts have one signature (`-G`), written in each transfer and expected at the end.
     """
 
-    packages = ("libssl3", "libfuse2", "libopenmpi3")
     software = ("orangefs", "ior")
     program_name = "IOR"
     # Several ranks would need a launcher in the client's network.
@@ -72,27 +61,27 @@ class OrangeFs(FileServer):
         if missing := [name for name in self.software if name not in self.prefixes]:
             reason = f"the system's file does not say where {' and '.join(missing)} were built"
             remedy = f"software: {{orangefs: PREFIX, ior: PREFIX}} in it; OrangeFS by {_BUILD}"
-            return Availability(False, reason=reason, remedy=remedy)
-        if absent := cannot_serve():
-            return absent
+            return absent(reason, remedy)
+        if problem := cannot_serve():
+            return problem
         server, ior = self.binaries
         for path in (server, ior, client := self.built("orangefs", "bin/pvfs2fuse")):
             if not os.access(path, os.X_OK):
                 made = path == client and "OrangeFS was built without its FUSE client: "
                 remedy = f"build it: {_BUILD}" if path != ior else "build IOR, or mend its prefix"
-                return Availability(False, reason=f"{made or ''}no program {path}", remedy=remedy)
-        if _LMDB not in Path(server).read_bytes():
+                return absent(f"{made or ''}no program {path}", remedy)
+        # Of its back ends lmdb alone is in the server itself, which exports its functions.
+        if b"mdb_env_open" not in Path(server).read_bytes():
             reason = f"{server} was built with another back end than lmdb"
-            return Availability(False, reason=reason, remedy=f"build it: {_BUILD}")
+            return absent(reason, f"build it: {_BUILD}")
         _, version = answer_of([server, "--version"])
         return _without_posix(ior) or Availability(True, version=version)
 
     def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
         """A server on each address."""
-        return on_each_address(self._server, parameters)
+        return file_server.on_each_address(self._server, parameters)
 
     def _server(self, number: int, data: str, parameters: Mapping[str, Any]) -> Service:
-        """A server, with the one configuration of all."""
         server, address = self.binaries[0], server_address(number)
         argv = ("/bin/sh", "-c", _SERVE, "orangefs", server, f"s{number}")
         files = {"fs.conf.in": configuration(parameters["servers"], data)}
@@ -100,20 +89,21 @@ class OrangeFs(FileServer):
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """A world of one rank, which starts no daemon of Open MPI."""
-        return replace(super().program(parameters, node), environment=_ALONE)
+        alone = {"OMPI_MCA_ess_singleton_isolated": "1"}
+        return replace(super().program(parameters, node), environment=alone)
 
     def starts(self, parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
         """The command lines of IOR that write, read, and check; files stay for the next (`-k`)."""
+        size = file_server.size_of(parameters)
         common = (
-            *(self.binaries[1], "-a", "POSIX", "-t", "1m", "-b", f"{size_of(parameters)}"),
+            *(self.binaries[1], "-a", "POSIX", "-t", "1m", "-b", f"{size}"),
             *("-o", f"{MOUNT_POINT}/ior.data", "-k", "-G", "1", "-O", "summaryFormat=JSON"),
         )
         return (*common, "-w", "-e"), (*common, "-r"), (*common, "-r", "-R")
 
     def read(self, outputs: Outputs) -> Parsed:
         """Rates of both directions; valid if all was read back as it was written."""
-        # IOR says so in the midst of its JSON.
-        if "Incorrect data on" in outputs.stdout:
+        if "Incorrect data on" in outputs.stdout:  # IOR says so in the midst of its JSON
             raise Refused("validation-failed", "what was read is not what was written")
         return super().read(outputs)
 
@@ -121,7 +111,7 @@ class OrangeFs(FileServer):
         self, document: Mapping[str, Any], words: tuple[str, ...], parameters: Mapping[str, Any]
     ) -> float:
         """How long a start took by the JSON that it printed; Refused: it did something else."""
-        said, size = said_in(document), size_of(parameters)
+        said, size = said_in(document), file_server.size_of(parameters)
         require_equal(said["Version"][:2], "4.", "version")
         asked = {"writeFile": "-w", "readFile": "-r", "checkRead": "-R", "fsync": "-e"}
         settings = {key: int(word in words) for key, word in asked.items()}
@@ -134,30 +124,23 @@ class OrangeFs(FileServer):
 
 
 def _without_posix(ior: str) -> Availability | None:
-    """Why an IOR does not speak to files as programs do, or does not start here; None if it does.
-
-    Its help names what it was built with: `API for I/O [POSIX|DUMMY|...]`.
-    """
-    # It then ends with status 1.
+    """Why an IOR does not use files as programs do, or does not start here; None if it does."""
+    # Its help, after which it ends with status 1: `API for I/O [POSIX|DUMMY|...]`.
     asked = subprocess.run([ior, "-h"], capture_output=True, text=True, check=False)
-    known = re.search(r"API for I/O \[([A-Z0-9|]+)\]", asked.stdout)
-    if not known:
+    if not (known := re.search(r"API for I/O \[([A-Z0-9|]+)\]", asked.stdout)):
         said = asked.stderr.strip().partition("\n")[0][:200] or "it has no help"
-        return Availability(False, reason=f"{ior} does not start: {said}", remedy=f"ldd {ior}")
+        return absent(f"{ior} does not start: {said}", f"ldd {ior}")
     if "POSIX" in known[1].split("|"):
         return None
     reason = f"{ior} was built without its POSIX interface"
-    return Availability(False, reason=reason, remedy="build it: ./configure --with-posix")
+    return absent(reason, "build it: ./configure --with-posix")
 
 
 def configuration(servers: int, data: str) -> str:
-    """The file of all servers, as `pvfs2-genconfig` writes it, with the addresses of the link.
-
-    `data`: folder of each server's data, below its own (`@own@`) or absolute.
-    """
+    """The file of all servers, as `pvfs2-genconfig` writes it, with the addresses of the link."""
     numbers, ranges = range(1, 1 + servers), []
     # Each has an equal part of the handles of files, and of those of their pieces.
-    for first, last in ((3, _FIRST_DATA), (_FIRST_DATA + 1, _LAST)):
+    for first, last in ((3, 2**62), (2**62 + 1, 2**63 - 2)):
         size = (last - first + 1) // servers
         starts = [first + part * size for part in range(servers)]
         parts = zip(numbers, starts, [*(start - 1 for start in starts[1:]), last], strict=True)

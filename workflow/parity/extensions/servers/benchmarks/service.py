@@ -12,14 +12,12 @@ from typing import Any
 
 from parity.benchmarks.model import Beside
 from parity.core.commands import FUSE, Availability, is_installed, no_fuse
-from parity.runtimes.model import KERNEL
+from parity.runtimes.model import KERNEL, absent
 
 FOLDER = "servers"
-# Of a server's data, below its own folder.
-BESIDE = "data"
-# The level of the factor `inside` that says which side runs in the arm; the other runs natively.
-INSIDE = "inside"
-SERVERS, CLIENT = SIDES = ("servers", "client")
+BESIDE = "data"  # of a server, below its own folder
+INSIDE = "inside"  # the factor whose level is the side that runs in the arm, not natively
+SERVERS = "servers"  # the one of its levels; the other is `client`
 # The one link between servers, which have an address each on the host, and the client.
 PREFIX_LENGTH = 24
 HOST_ADDRESS, CLIENT_ADDRESS = "10.213.1.254", "10.213.1.1"
@@ -29,33 +27,25 @@ _PACKAGE_OF = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux"}
 
 @dataclass(frozen=True)
 class Service:
-    """A server, all of whose state is below its folder.
-
-    Attributes:
-        files: text files to write into its folder before it starts, by relative path.
-        environment: variables it needs beyond the runner's fixed ones.
-        data: folder of its data, below its own, or an absolute one of the image's own tree; made
-            before it starts.
-        executable: absolute path of what serves, where `argv` is a shell that prepares it, starts
-            it and waits for it; empty where that is its first word.
-    """
+    """A server, all of whose state is below its folder."""
 
     name: str  # unique in the run, `[a-z0-9-]+`
     argv: tuple[str, ...]  # absolute path and arguments; it stays in the foreground
-    files: Mapping[str, str] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)  # texts in its folder, by relative path
+    environment: Mapping[str, str] = field(default_factory=dict)  # beyond the runner's fixed ones
     port: int = 0  # TCP port that answers when it is ready; 0 for none
+    # Folder of its data, below its own, or absolute in the image's own tree; made before it starts.
     data: str = BESIDE
     address: str = HOST_ADDRESS  # where the port answers
+    # Absolute path of what serves, where `argv` is a shell that prepares, starts and awaits it.
     executable: str = ""
 
     def below(self, own: Path) -> "Service":
         """The same where there is no image: its data are below its own folder `own`."""
         if not Path(self.data).is_absolute():
             return self
-        files = {
-            name: text.replace(self.data, f"{own}/{BESIDE}") for name, text in self.files.items()
-        }
+        there = f"{own}/{BESIDE}"
+        files = {name: text.replace(self.data, there) for name, text in self.files.items()}
         return replace(self, files=files, data=BESIDE)
 
 
@@ -76,15 +66,11 @@ class Served(Beside):
 
     def reworded(self, change: Callable[[str], str]) -> "Served":
         """The same, each word of its services and of its mount changed."""
-
-        def words(given: Sequence[str]) -> tuple[str, ...]:
-            return tuple(map(change, given))
-
         services = tuple(
-            replace(each, argv=words(each.argv), executable=change(each.executable))
+            replace(each, argv=tuple(map(change, each.argv)), executable=change(each.executable))
             for each in self.services
         )
-        mount, mounted = words(self.mount), words(self.mounted)
+        mount, mounted = (tuple(map(change, words)) for words in (self.mount, self.mounted))
         return replace(self, services=services, mount=mount, mounted=mounted)
 
     def is_in_arm(self, parameters: Mapping[str, Any]) -> bool:
@@ -93,11 +79,9 @@ class Served(Beside):
 
     def refusal(self, isolates: Collection[str], ranks: int) -> str:
         """Why servers cannot be beside a program; empty if they can."""
-        if not self.services:
-            return ""
-        if KERNEL in isolates:
+        if self.services and KERNEL in isolates:
             return "servers and client share the host's kernel, and this arm has another"
-        if "net" in isolates or ranks:
+        if self.services and ("net" in isolates or ranks):
             return "servers are on the host's network, beside a program that is started once"
         return ""
 
@@ -120,10 +104,8 @@ def server_cpus(cpus: Sequence[int]) -> tuple[int, ...]:
 def cannot_serve(device: Path = FUSE) -> Availability | None:
     """Why no file system of servers can be mounted over a link here; None if it can."""
     if os.geteuid():
-        reason = "a link between servers and client needs root"
-        return Availability(False, reason=reason, remedy="run the study as root")
-    if absent := [program for program in _PACKAGE_OF if not is_installed(program)]:
-        packages = " ".join(sorted({_PACKAGE_OF[program] for program in absent}))
-        reason = f"{', '.join(absent)} not installed"
-        return Availability(False, reason=reason, remedy=f"apt-get install {packages}")
+        return absent("a link between servers and client needs root", "run the study as root")
+    if missing := [program for program in _PACKAGE_OF if not is_installed(program)]:
+        packages = " ".join(sorted({_PACKAGE_OF[program] for program in missing}))
+        return absent(f"{', '.join(missing)} not installed", f"apt-get install {packages}")
     return no_fuse(device)

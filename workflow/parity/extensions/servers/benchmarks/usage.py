@@ -15,22 +15,13 @@ from parity.benchmarks.moved import BRIDGE, DISK, END, LOOPBACK, OTHERS, WAYS
 from parity.extensions.servers.runtimes import docker_bridge
 
 BEGIN = "usage_"
-# The file system of the publication.
-PUBLISHED = "orangefs"
 _DESCRIBED = described(__file__)
-# What the load tells, and what is counted of it.
-RATES: tuple[Quantity, ...] = _DESCRIBED["metrics"][:3]
-METRICS: tuple[Quantity, ...] = _DESCRIBED["metrics"][3:]
+RATES: tuple[Quantity, ...] = _DESCRIBED["metrics"][:3]  # what the load tells
+METRICS: tuple[Quantity, ...] = _DESCRIBED["metrics"][3:]  # what is counted of it
 
 
 def metrics_of(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-    """The metrics of a run by what its evidence says that it used.
-
-    Args:
-        evidence: `usage_*` as `measure.usage` writes them, among other things; what is no number
-            is left out, and so are the metrics that need it.
-        parameters: of the case, with the size of the file in GiB.
-    """
+    """The metrics of a run by its evidence; those that need what is no number are left out."""
     gigabytes, told = float(parameters.get("gigabytes", 0)), dict(_numbers(evidence))
     if gigabytes <= 0 or not told:
         return ()
@@ -44,20 +35,18 @@ def metrics_of(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> tu
     if (link := both_ways.get(evidence.get(f"{BEGIN}link", ""))) is not None:
         found["link_bytes_per_gigabyte"] = link / gigabytes
     if {*DISK} <= told.keys():
-        requests, bytes_moved = (
-            sum(told[name] for name in DISK if name.endswith(of)) for of in ("requests", "bytes")
-        )
+        requests = sum(told[name] for name in DISK if name.endswith("requests"))
+        bytes_moved = sum(told[name] for name in DISK if name.endswith("bytes"))
         found["device_requests"] = requests
         found["device_bytes_per_byte"] = bytes_moved / (gigabytes * 2**30)
         if seconds := told.get("seconds"):
             found["device_requests_per_second"] = requests / seconds
-    values = {what: found.get(what.metric) for what in METRICS}
-    return tuple(what.measured(value) for what, value in values.items() if value is not None)
+    return tuple(q.measured(value) for q in METRICS if (value := found.get(q.metric)) is not None)
 
 
 def figures_of(name: str, title: str) -> tuple[FigureSpec, ...]:
     """Figures 2 to 4 of Yildirim et al. 2021, and of `RATES`."""
-    system = "" if name == PUBLISHED else f", and {title} for their OrangeFS"
+    system = "" if name == "orangefs" else f", and {title} for their OrangeFS"
     surrogate = f"One host stands for their two nodes{system}."
     return tuple(
         replace(
@@ -72,10 +61,8 @@ def figures_of(name: str, title: str) -> tuple[FigureSpec, ...]:
 def interfaces(evidence: Mapping[str, str]) -> dict[str, tuple[float, float]]:
     """Bytes received and sent by each interface that evidence tells of, in the order of names."""
     told = dict(_numbers(evidence))
-    names = sorted(
-        {key.partition(".")[2] for key in told if key.startswith(("received.", "sent."))}
-    )
-    return {n: (told.get(f"received.{n}", 0.0), told.get(f"sent.{n}", 0.0)) for n in names}
+    names = {key.partition(".")[2] for key in told if key.startswith(("received.", "sent."))}
+    return {n: (told.get(f"received.{n}", 0.0), told.get(f"sent.{n}", 0.0)) for n in sorted(names)}
 
 
 def _numbers(evidence: Mapping[str, str]) -> Iterator[tuple[str, float]]:
@@ -94,8 +81,7 @@ def part_of(interface: str, link: str) -> str:
 
 def moved(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> dict[str, float]:
     """What a run moved, per GiB of its files, as `Counted.moved` says it."""
-    gigabytes = float(parameters.get("gigabytes", 0))
-    if gigabytes <= 0:
+    if (gigabytes := float(parameters.get("gigabytes", 0))) <= 0:
         return {}
     amounts: dict[str, float] = {}
     for name, both in interfaces(evidence).items():

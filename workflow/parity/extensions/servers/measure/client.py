@@ -12,7 +12,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -31,27 +30,13 @@ from parity.measure.timed_process import kill_group, launch_environment, started
 INTERFACE, CLIENT_INTERFACE = "parity-link", "eth0"
 _SUBNET = f"{beside.CLIENT_ADDRESS.rpartition('.')[0]}.0/{beside.PREFIX_LENGTH}"
 _SERVERS = tuple(server_address(1 + number) for number in range(beside.MOST_SERVERS))
-# Several of the largest segments that TCP leaves to an interface, which are sent whole; and what
-# may wait, a few milliseconds of the fastest link.
+# Several of TCP's largest segments, sent whole; and what may wait, a few ms of the fastest link.
 _BURST_BYTES, _LIMIT_BYTES = 1 << 18, 1 << 22
-_BYTES_OF_MBIT = 125_000
-
-
-@dataclass
-class ClientLink:
-    """The link, and after the body whether it stayed as it was asked for."""
-
-    namespace: Namespace
-    gate: Gate | None = None
 
 
 @contextmanager
-def client_link(rate: int) -> Iterator[ClientLink]:
-    """The link of a program that has servers.
-
-    `rate`: in Mbit/s; 0 for no limit.
-    Raises NotStarted: the kernel does not give it, or its addresses are somebody's.
-    """
+def client_link(rate: int) -> Iterator[Namespace]:
+    """The end of a link to servers, of so many Mbit/s (0: no limit); raises NotStarted."""
     delete = partial(answer_of, ["ip", "link", "delete", INTERFACE])
 
     def set_client() -> None:
@@ -62,21 +47,19 @@ def client_link(rate: int) -> Iterator[ClientLink]:
 
     with ExitStack() as stack:
         try:
-            # One that a killed runner left, whose namespace the kernel has not forgotten yet.
-            delete()
+            delete()  # one that a killed runner left, whose namespace the kernel still has
             if routes := told("ip", "-json", "route", "show", "exact", _SUBNET):
-                route = f"a route of its own to {_SUBNET}, by {routes[0]['dev']}"
-                raise UserError(f"the host has {route}")
-            link = ClientLink(networks.held_namespace(stack))
+                by = routes[0]["dev"]
+                raise UserError(f"the host has a route of its own to {_SUBNET}, by {by}")
+            link = networks.held_namespace(stack)
             stack.callback(delete)
-            batch(host_commands(link.namespace.path))
+            batch(host_commands(link.path))
             without_ipv6(INTERFACE)
-            link.namespace.inside(set_client)
+            link.inside(set_client)
             _limit(INTERFACE, rate)
         except (OSError, UserError) as error:
             raise NotStarted(f"no link between servers and client: {error}") from error
         yield link
-        link.gate = _gate(link.namespace, rate)
 
 
 def host_commands(namespace: str) -> list[str]:
@@ -95,13 +78,11 @@ def _limit(interface: str, rate: int) -> None:
         output_of(["tc", "qdisc", "add", "dev", interface, "root", "tbf", *bucket])
 
 
-def _gate(namespace: Namespace, rate: int) -> Gate:
+def link_gate(link: Namespace, rate: int) -> Gate:
     """Whether both ends are there and have their rate."""
-    problems, expected = [], rate * _BYTES_OF_MBIT
-    ends: dict[str, Callable[[], int]] = {
-        "servers": partial(_rate_of, INTERFACE),
-        "client": partial(namespace.inside, partial(_rate_of, CLIENT_INTERFACE)),
-    }
+    problems, expected = [], rate * 125_000
+    ends: dict[str, Callable[[], int]] = {"servers": partial(_rate_of, INTERFACE)}
+    ends["client"] = partial(link.inside, partial(_rate_of, CLIENT_INTERFACE))
     for name, ask in ends.items():
         try:
             if (seen := ask()) != expected:
@@ -117,23 +98,14 @@ def _rate_of(interface: str) -> int:
     return sum(int(queue["options"]["rate"]) for queue in queues if queue["kind"] == "tbf")
 
 
-# It holds the servers' addresses and a gateway, and neither the client's nor the host's own.
-SUBNET = "10.213.1.8/29"
+SUBNET = "10.213.1.8/29"  # with the servers and a gateway, but neither the client nor the host
 
 
 @contextmanager
 def servers_bridge(
     order: Order, services: Sequence[Service], client: Namespace, interface: str
 ) -> Iterator[None]:
-    """Give the servers of an arm with a bridge their addresses in it; nothing for other arms.
-
-    Args:
-        services: those that will run in the arm.
-        client: where the client is.
-        interface: the host's end of the link to it.
-
-    Raises NotStarted: the runtime or the kernel refuses.
-    """
+    """Give an arm's servers their addresses in its bridge, if it has one; raises NotStarted."""
     arm, image = order.arm, order.state.image
     if not isinstance(arm, DockerBridge) or not services or image is None:
         yield
@@ -176,21 +148,15 @@ def client_commands(at: Mapping[str, str]) -> list[list[str]]:
 MOUNT_SECONDS = 30.0
 ANSWER_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05
-# <sys/mount.h>
-_MNT_DETACH = 2
 TABLE = Path("/proc/self/mountinfo")
 
 
 @contextmanager
-def client_mount(attempt: Attempt, served: Served, link: ClientLink) -> Iterator[list[Gate]]:
+def client_mount(attempt: Attempt, served: Served, link: Namespace) -> Iterator[list[Gate]]:
     """Mount what the program works on; nothing for a program without a mount.
 
-    What the commands say goes to the attempt's `mount.log`.
-
-    Yields:
-        A list that holds the gate of the mount after the body: whether the program wrote to it.
-
-    Raises NotStarted: it cannot be mounted in time, or has no room.
+    The list that is yielded holds after the body a gate: whether the program wrote to it. What the
+    commands say goes to `mount.log`. Raises NotStarted: it is not mounted in time, or has no room.
     """
     found: list[Gate] = []
     if not served.mount:
@@ -202,7 +168,7 @@ def client_mount(attempt: Attempt, served: Served, link: ClientLink) -> Iterator
     try:
         deadline = time.monotonic() + MOUNT_SECONDS
         for words in filter(None, (served.mount, served.mounted)):
-            while answer([*link.namespace.words, *words], deadline=deadline) is None:
+            while answer([*link.words, *words], deadline) is None:
                 if time.monotonic() >= deadline:
                     said = log.read_text(errors="replace").strip()[-600:]
                     raise NotStarted(f"{words[0]} did not succeed in {MOUNT_SECONDS:.0f} s: {said}")
@@ -210,31 +176,25 @@ def client_mount(attempt: Attempt, served: Served, link: ClientLink) -> Iterator
         needed, deadline = attempt.order.program.least_free_bytes, time.monotonic() + MOUNT_SECONDS
         asked = ["stat", "--file-system", "--format=%a %S", served.mount_point]
         # Until servers have told each other how much they have.
-        while True:
-            free = math.prod(map(int, (answer(asked, deadline=deadline) or "0 0").split()))
-            if free > needed:
-                break
+        while (free := math.prod(map(int, (answer(asked, deadline) or "0 0").split()))) <= needed:
             if time.monotonic() >= deadline:
                 has = f"the mounted file system has {free} bytes free"
                 raise NotStarted(f"{has}, and the program needs {needed}")
             time.sleep(_PAUSE_SECONDS)
         yield found
-        there = answer(["ls", "-A", str(point)])
-        found.append(
-            Gate("mount", bool(there), "" if there else "nothing was written to the mount")
-        )
+        seen = answer(["ls", "-A", str(point)])
+        found.append(Gate("mount", bool(seen), "" if seen else "nothing was written to the mount"))
     finally:
         if point in mounts_below(point):
             answer(["umount", str(point)])
-        # Its daemon has nothing left to do, and takes its time.
-        let_go(link)
+        link.empty(0)  # its daemon has nothing left to do, and takes its time
         unmount_below(point)
         # Not empty where a container did not see the mount and wrote beside it.
         shutil.rmtree(point, ignore_errors=True)
 
 
 def _answer(
-    words: Sequence[str], link: ClientLink, log: Path, deadline: float | None = None
+    words: Sequence[str], deadline: float | None = None, *, link: Namespace, log: Path
 ) -> str | None:
     """What a command that touches the mount says; None if it fails, or has to be stopped."""
     left = max(0.1, deadline - time.monotonic()) if deadline else ANSWER_SECONDS
@@ -245,7 +205,7 @@ def _answer(
             status = process.wait(left)
         except subprocess.TimeoutExpired:
             said.write(f"stopped after {left:.1f} s: {' '.join(words)}\n".encode())
-            let_go(link)
+            link.empty(0)
             kill_group(process.pid)
             process.wait()
             status = -1
@@ -254,18 +214,10 @@ def _answer(
     return text if status == 0 else None
 
 
-def let_go(link: ClientLink) -> None:
-    """End the mount's daemon: whoever waits for the file system gets an error."""
-    link.namespace.empty(0)
-
-
 def unmount_below(folder: Path) -> None:
-    """Unmount, lazily, all that is mounted at a folder or below; nothing there is touched.
-
-    Raises OSError: the kernel refuses it.
-    """
+    """Unmount, lazily, all that is mounted at a folder or below, untouched; raises OSError."""
     for point in mounts_below(folder):
-        networks.ask_kernel("umount2", os.fsencode(point), _MNT_DETACH)
+        networks.ask_kernel("umount2", os.fsencode(point), 2)  # <sys/mount.h>: MNT_DETACH
 
 
 def mounts_below(folder: Path) -> list[Path]:

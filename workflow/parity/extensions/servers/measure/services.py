@@ -23,27 +23,19 @@ import psutil
 from parity.benchmarks.model import Program
 from parity.extensions.network_namespace import Namespace
 from parity.extensions.servers.benchmarks.service import FOLDER, Served, Service, server_cpus
-from parity.extensions.servers.measure.client import (
-    INTERFACE,
-    ClientLink,
-    client_link,
-    client_mount,
-    let_go,
-    servers_bridge,
-)
+from parity.extensions.servers.measure import client
+from parity.extensions.servers.measure.client import client_link, client_mount, link_gate
 from parity.extensions.servers.measure.usage import usage
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
 from parity.measure import gates, inner_command, places
 from parity.measure.attempt import Attempt, NotStarted, Order, started_beside
 from parity.measure.documents import Gate
-from parity.measure.places import end_processes_in
 from parity.measure.timed_process import kill_group
 from parity.runtimes.model import Arm, Launch
 
 SERVERS = places.WORK / FOLDER
 START_SECONDS = 60.0
-# What a server has is thrown away, so it need not end in good order.
-STOP_SECONDS = 1.0
+STOP_SECONDS = 1.0  # what a server has is thrown away, so it need not end in good order
 
 
 @dataclass
@@ -79,12 +71,7 @@ def service_arm(order: Order) -> Arm:
 
 @contextmanager
 def services(attempt: Attempt) -> Iterator[None]:
-    """Run the services of a program, mount what they serve, and count what all of it uses.
-
-    What each says goes to the attempt's `service-<name>.log`.
-
-    Raises NotStarted: a server, the link to it or the mount is not to be had.
-    """
+    """Run a program's services, mount what they serve, count what all uses; raises NotStarted."""
     order, served = attempt.order, attempt.order.program.beside
     if not isinstance(served, Served):
         yield
@@ -92,32 +79,30 @@ def services(attempt: Attempt) -> Iterator[None]:
         with usage(attempt, served):
             yield
     else:
-        with (
-            client_link(int(order.case.parameters.get("rate_mbit", 0))) as link,
-            _servers(attempt, served, link) as gates_of_them,
-            usage(attempt, served),
-        ):
-            yield
-        attempt.beside += [link.gate] if link.gate else []
-        attempt.beside += gates_of_them
+        with client_link(rate := int(order.case.parameters.get("rate_mbit", 0))) as link:
+            with _servers(attempt, served, link) as judged, usage(attempt, served):
+                yield
+            judged.insert(0, link_gate(link, rate))
+        attempt.beside += judged
 
 
 @contextmanager
-def _servers(attempt: Attempt, served: Served, link: ClientLink) -> Iterator[list[Gate]]:
+def _servers(attempt: Attempt, served: Served, link: Namespace) -> Iterator[list[Gate]]:
     """The servers and their mount; the list that is yielded holds their gates after the body."""
     order, servers, judged = attempt.order, list[Server](), list[Gate]()
-    end_mount = partial(let_go, link)
+    end_mount = partial(link.empty, 0)  # whoever waits for the mount gets an error
     with ExitStack() as held:
         held.callback(shutil.rmtree, SERVERS, ignore_errors=True)
-        held.callback(end_processes_in, SERVERS)
+        held.callback(places.end_processes_in, SERVERS)
         inside = served.services if service_arm(order) is order.arm else ()
-        held.enter_context(servers_bridge(order, inside, link.namespace, INTERFACE))
+        held.enter_context(client.servers_bridge(order, inside, link, client.INTERFACE))
         is_bridged = isinstance(service_arm(order), DockerBridge)
         for service in served.services:
             server = _started(order, service, attempt.launch, attempt.folder)
             held.callback(_stop, order, server)
             servers.append(server)
-            _wait_until_ready(server, None if is_bridged else link.namespace)
+            # Behind a bridge a proxy answers the client before the server does.
+            _wait_until_ready(server, None if is_bridged else link)
         with client_mount(attempt, served, link) as mount, _told_of_ends(servers, end_mount):
             attempt.on_stop.append(end_mount)
             attempt.commands[:0] = [server.command for server in servers]
@@ -129,30 +114,25 @@ def _servers(attempt: Attempt, served: Served, link: ClientLink) -> Iterator[lis
 
 def _started(order: Order, service: Service, launch: Launch, folder: Path) -> Server:
     arm = service_arm(order)
-    if not isinstance(arm, DockerBridge):
+    if service.port and not isinstance(arm, DockerBridge):
         _refuse_taken_port(service)
     own, cpus = SERVERS / service.name, server_cpus(order.session.node.cpus)
-    if arm.image_format is None:
-        service = service.below(own)
+    service = service.below(own) if arm.image_format is None else service
     is_below = (own / service.data).is_relative_to(own)
     for place in (own, own / service.data) if is_below else (own,):
         place.mkdir(parents=True, exist_ok=True)
     for name, text in service.files.items():
         (own / name).write_text(text, encoding="utf-8")
-    its = launch.beside(service.name)
-    its.state.mkdir()
     image = launch.image if arm.image_format else None
-    its = replace(its, cpus=cpus, image=image, address=service.address)
-    command = service_command(order, service, its)
-    log = folder / f"service-{service.name}.log"
+    its = replace(launch.beside(service.name), cpus=cpus, image=image, address=service.address)
+    its.state.mkdir()
+    command, log = service_command(order, service, its), folder / f"service-{service.name}.log"
     return Server(service, command, its, log, started_beside(command, log, own))
 
 
 def service_command(order: Order, service: Service, its: Launch) -> list[str]:
-    """The command line of a service in its arm, with the witness, in its folder.
-
-    A folder of data that is not below its own is made inside of its arm.
-    """
+    """The command line of a service in its arm, with the witness, in its folder."""
+    # A folder of data that is not below its own is made inside of its arm.
     own_tree = Path(service.data).is_absolute()
     made = ("/bin/sh", "-c", 'mkdir -p "$0" && exec "$@"', service.data) if own_tree else ()
     program = Program((*made, *service.argv), its.cpus, service.environment)
@@ -161,15 +141,12 @@ def service_command(order: Order, service: Service, its: Launch) -> list[str]:
 
 def _refuse_taken_port(service: Service) -> None:
     """Say who has the port of a service before it fails for it."""
-    if not service.port:
-        return
     try:
         with socket.create_server((service.address, service.port)):
             return
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
-            # An address that is not the host's is the runtime's to give.
-            return
+            return  # an address that is not the host's is the runtime's to give
     holders = {
         psutil.Process(each.pid).name()
         for each in psutil.net_connections("tcp")
@@ -179,28 +156,22 @@ def _refuse_taken_port(service: Service) -> None:
     raise NotStarted(f"{where}, is in use by {', '.join(sorted(holders)) or 'another process'}")
 
 
-def _wait_until_ready(server: Server, client: Namespace | None) -> None:
-    """Until its executable is there and its port answers the client.
-
-    Behind a bridge the host is asked instead: a proxy answers a client before the server does.
-    """
+def _wait_until_ready(server: Server, asks: Namespace | None) -> None:
+    """Until its executable is there and its port answers who asks: the host if nobody else."""
     deadline = time.monotonic() + START_SECONDS
     while server.process.poll() is None and time.monotonic() < deadline:
-        if _own_process(server.service) and _answers(server.service, client):
-            # Before it answered, that may have been what prepares it.
-            server.own = _own_process(server.service)
+        if _own_process(server.service) and _answers(server.service, asks):
+            server.own = _own_process(server.service)  # before, it may be what prepares it
             return
         time.sleep(0.02)
     raise NotStarted(f"service {server.service.name} did not start: {server.said}")
 
 
-def _answers(service: Service, client: Namespace | None) -> bool:
-    if not service.port:
-        return True
+def _answers(service: Service, asks: Namespace | None) -> bool:
+    connect = partial(socket.create_connection, (service.address, service.port), 1.0)
     with suppress(OSError):
-        at = (service.address, service.port)
-        connect = partial(socket.create_connection, at, 1.0)
-        (client.inside(connect) if client else connect()).close()
+        if service.port:
+            (asks.inside(connect) if asks else connect()).close()
         return True
     return False
 
@@ -244,11 +215,8 @@ def service_gate(order: Order, server: Server) -> Gate:
     evidence = inner_command.evidence(server.log.read_text(errors="replace"))
     arm = service_arm(order)
     there = arm.as_server if isinstance(arm, DockerBridge) else arm
-    judged = (
-        order.where(order.hosts[0], evidence, there),
-        gates.binding_gate(server.launch.cpus, evidence),
-        _identity(order, server),
-    )
+    bound = gates.binding_gate(server.launch.cpus, evidence)
+    judged = (order.where(order.hosts[0], evidence, there), bound, _identity(order, server))
     problems = [gate.detail for gate in judged if not gate.passed]
     return Gate("service", not problems, "; ".join(f"{name}: {each}" for each in problems))
 

@@ -25,31 +25,22 @@ from parity.measure.attempt import Attempt, Order
 from parity.measure.places import WORK, processes_in
 from parity.measure.timed_process import Finished
 
-# The working folders of servers are below it, in every runtime (services.py).
-SERVERS = WORK / "servers"
+SERVERS = WORK / "servers"  # below it are their working folders, in every runtime (services.py)
 PRESSURE = Path("/proc/pressure")
-_BLOCK_DEVICES = Path("/sys/block")
-# The parts that processes have in a run: servers, what carries their bytes for a runtime, and
-# what serves the client's mount.
+# The parts of processes in a run: servers, who carries their bytes, and who serves the mount.
 PARTS = SERVER, CARRIER, MOUNT = ("server", "carrier", "mount")
-# What a monitor wrote, among the files that are kept of a run.
-SERIES = "usage.jsonl"
+SERIES = "usage.jsonl"  # what a monitor wrote, among the files that are kept of a run
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The counters at one moment.
-
-    Attributes:
-        processes: user and system seconds of each process, by its part in the run, number and
-            birth, with those of its children that ended.
-        counts: all others by their names in the evidence: `disk_<read or written>_<requests or
-            bytes>` of all disks, `received.<interface>` and `sent.<interface>` in bytes, and
-            `waited_<what>_<some or full>_us` of pressure-stall information.
-    """
+    """The counters at one moment."""
 
     seconds: float  # the monotonic clock
+    # User and system seconds by part in the run, number and birth, with those of ended children.
     processes: Mapping[tuple[str, int, float], float]
+    # By their names in the evidence: `disk_<read or written>_<requests or bytes>` of all disks,
+    # `received.<interface>` and `sent.<interface>` in bytes, `waited_<what>_<some or full>_us`.
     counts: Mapping[str, int]
 
 
@@ -92,34 +83,24 @@ def of_client(order: Order, finished: Sequence[Finished]) -> dict[str, str]:
 
 def link() -> str:
     """The host's interface to the client, by its address; empty without one."""
-    for name, addresses in psutil.net_if_addrs().items():
-        if any(each.address == HOST_ADDRESS for each in addresses):
-            return name
-    return ""
+    told = psutil.net_if_addrs().items()
+    return next((name for name, own in told if HOST_ADDRESS in {each.address for each in own}), "")
 
 
 def reading(parts: Mapping[str, str], *, synced: bool = True) -> Reading:
-    """The counters now.
-
-    Args:
-        parts: names of processes that do not work below `SERVERS`, and their part in the run.
-        synced: whether everything is written to the disks first.
-    """
+    """The counters now; `parts`: of processes that do not work below `SERVERS`, by their names."""
     if synced:
         os.sync()
-    # Of our own network namespace, which is the host's.
-    of = psutil.net_io_counters(pernic=True, nowrap=False)
+    of = psutil.net_io_counters(pernic=True, nowrap=False)  # of our namespace, the host's
     moved = {f"received.{name}": each.bytes_recv for name, each in of.items()}
     moved |= {f"sent.{name}": each.bytes_sent for name, each in of.items()}
     return Reading(time.monotonic(), _cpu_seconds(parts), _disks() | moved | pressure(PRESSURE))
 
 
 def evidence(before: Reading, after: Reading) -> dict[str, str]:
-    """The difference of two readings as texts, each name beginning with `usage_`.
-
-    A server's process that began in between counts whole; of one that ended in between nothing is
-    known, and a counter that went back (an interface made anew) counts from zero.
-    """
+    """The difference of two readings as texts, each name beginning with `usage_`."""
+    # A server's process that began in between counts whole; of one that ended in between nothing is
+    # known, and a counter that went back (an interface made anew) counts from zero.
     told = {"seconds": f"{after.seconds - before.seconds:.6f}"}
     for part in PARTS:
         of_part = [key for key in after.processes if key[0] == part]
@@ -132,31 +113,26 @@ def evidence(before: Reading, after: Reading) -> dict[str, str]:
 
 
 def _cpu_seconds(parts: Mapping[str, str]) -> dict[tuple[str, int, float], float]:
-    """CPU seconds by process: of those that work below `SERVERS`, and of those that are named.
-
-    A container's own namespaces hide nothing from the host's /proc, and the processes of a
-    daemon's containers are found there as well, which are no children of ours.
-    """
+    """CPU seconds by process: of those that work below `SERVERS`, and of those that are named."""
+    # A container's own namespaces hide nothing from the host's /proc, and the processes of a
+    # daemon's containers are found there as well, which are no children of ours.
     others = (each for each in psutil.process_iter(["name"]) if each.info["name"] in parts)
     found = {each.pid: (each, parts[each.info["name"]]) for each in others} if parts else {}
     found |= {each.pid: (each, SERVER) for each in processes_in(SERVERS)}
     seconds = {}
     for process, part in found.values():
         with suppress(psutil.Error):
-            key = (part, process.pid, process.create_time())
-            seconds[key] = sum(process.cpu_times()[:4])
+            seconds[part, process.pid, process.create_time()] = sum(process.cpu_times()[:4])
     return seconds
 
 
 def _disks() -> dict[str, int]:
     """Requests and bytes of all disks of the node: of those with a device, no loop and no RAM."""
     counters = psutil.disk_io_counters(perdisk=True, nowrap=False) or {}
-    own = [of for name, of in counters.items() if (_BLOCK_DEVICES / name / "device").exists()]
+    own = [of for name, of in counters.items() if Path(f"/sys/block/{name}/device").exists()]
     facts = ("read_count", "write_count", "read_bytes", "write_bytes")
-    sums = {
-        name: sum(getattr(of, fact) for of in own) for name, fact in zip(DISK, facts, strict=True)
-    }
-    return sums if own else {}
+    named = zip(DISK, facts, strict=True)
+    return {name: sum(getattr(of, fact) for of in own) for name, fact in named if own}
 
 
 def pressure(folder: Path) -> dict[str, int]:
@@ -172,22 +148,12 @@ def pressure(folder: Path) -> dict[str, int]:
 
 
 class Monitor:
-    """Takes the same readings beside a program, as those who watch with a monitor have it.
+    """Takes the same readings beside a program, in cases that ask for it."""
 
-    Only in cases that ask for it: what it costs is the difference to the same case without, and
-    the CPU seconds of its own thread, which it tells.
-
-    Args:
-        hertz: readings a second.
-        first: the reading that it goes on from.
-        parts: as `reading` takes them.
-    """
-
+    # It costs the difference to the same case without, and the CPU seconds of its thread, as told.
     def __init__(self, hertz: float, first: Reading, parts: Mapping[str, str]) -> None:
         self._interval, self._last, self._parts = 1 / hertz, first, parts
-        self._stop = threading.Event()
-        self._lines: list[str] = []
-        self._cpu_seconds = 0.0
+        self._stop, self._lines, self._cpu_seconds = threading.Event(), list[str](), 0.0
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 

@@ -15,33 +15,25 @@ from parity.core.commands import Availability, answer_of, is_installed, output_o
 from parity.runtimes.engines import Docker
 from parity.runtimes.model import Image, Launch, absent
 
-# The network and the bridge under it, which have one name, and the mark of the idle containers.
+# The network, the bridge under it, and the mark of the idle containers, whose names begin with it.
 NETWORK = "parity-servers"
-_FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 _TRANSLATED = ("iptables", "-t", "nat", "-A", "OUTPUT", "-d", "192.0.2.1", "-j", "DNAT")
 
 
 @dataclass(frozen=True)
 class DockerBridge(Docker):
-    """Docker where servers have an address; without one it is Docker on the host's network.
+    """Docker where servers have an address; without one it is Docker on the host's network."""
 
-    Attributes:
-        published: whether something on the host answers for their ports; if not, the client is
-            routed to them.
-        carriers: names of the processes that carry the servers' bytes.
-    """
-
-    published: bool = True
+    published: bool = True  # whether the host answers for their ports; if not, it routes the client
     variant = True
     packages = (*Docker.packages, "iptables")
-    carriers: ClassVar[tuple[str, ...]] = ("docker-proxy",)
+    carriers: ClassVar[tuple[str, ...]] = ("docker-proxy",)  # processes with the servers' bytes
 
     def probe(self) -> Availability:
-        presence = super().probe()
-        if not presence.available:
+        if not (presence := super().probe()).available:
             return presence
         if not self.published:
-            if _FORWARDING.read_text(encoding="ascii").strip() == "1":
+            if Path("/proc/sys/net/ipv4/ip_forward").read_text(encoding="ascii").strip() == "1":
                 return presence
             return absent("the host forwards nothing", "sysctl net.ipv4.ip_forward=1")
         if not (is_installed("iptables") and is_installed("docker-proxy")):
@@ -52,7 +44,7 @@ class DockerBridge(Docker):
         return presence if translates else absent(reason, "root, and a kernel with nf_nat")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        own = f"--network=container:{_holder(launch.address)}" if launch.address else ""
+        own = f"--network=container:{NETWORK}-{launch.address}" if launch.address else ""
         words = super().command(launch, inner)
         return [own if own and word == "--network=host" else word for word in words]
 
@@ -64,19 +56,17 @@ class DockerBridge(Docker):
     def begin_servers(
         self, image: Image, subnet: str, ports: Mapping[str, Sequence[int]], at: Mapping[str, str]
     ) -> None:
-        """Make the bridge, and in it the addresses that its servers will have.
+        """Make the bridge, and in it the addresses that its servers will have, all of a subnet.
 
-        Args:
-            subnet: that holds all of them.
-            ports: that are to be reached from outside, by address.
-            at: by address the host's own at which they are published; empty where none are.
+        `ports`: to be reached from outside, by address; `at`: by address the host's own at which
+        they are published, if they are.
         """
         self.end_servers()
         named = f"--opt=com.docker.network.bridge.name={NETWORK}"
         output_of(["docker", "network", "create", f"--subnet={subnet}", named, NETWORK])
         for address, own in ports.items():
             holder = [
-                *("docker", "run", "--detach", "--rm", f"--name={_holder(address)}"),
+                *("docker", "run", "--detach", "--rm", f"--name={NETWORK}-{address}"),
                 *("--pull=never", "--log-driver=none", "--read-only", f"--label={NETWORK}"),
                 *(f"--network={NETWORK}", f"--ip={address}"),
                 *(f"--publish={at[address]}:{port}:{port}" for port in own if address in at),
@@ -95,11 +85,6 @@ class DockerBridge(Docker):
     def cleanup(self, *launches: Launch) -> None:
         super().cleanup(*launches)
         self.end_servers()
-
-
-def _holder(address: str) -> str:
-    """The idle container that holds the namespace of an address."""
-    return f"{NETWORK}-{address}"
 
 
 ARMS = (
