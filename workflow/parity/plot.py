@@ -9,6 +9,7 @@ from parity.library import Archive
 from parity.report import formatting
 from parity.report.figures import style
 from parity.report.figures.compare import symbol
+from parity.report.figures.page import looks_of
 from parity.report.figures.rows import Forest, Values
 from parity.report.figures.specs import quantity
 from parity.report.view import rows_of
@@ -32,7 +33,7 @@ def forest(archive: Archive, benchmark: str = "", axes: Axes | None = None) -> A
     table = archive.view.analysis.comparisons
     table = table[(table["kind"] == "ratio") & table["planned"] & (table["blocks"] > 0)]
     table = table[[plan.case(case).benchmark in asked for case in table["case"]]]
-    rows, looks = rows_of(table), style.arm_styles(plan)
+    rows, looks = rows_of(table), looks_of(archive.view)
     # A row each: an arm has several.
     names = [f"{row.case}/{row.metric}/{row.arm}" for row in rows]
     table = table[["estimate", "low95", "high95", "low90", "high90"]].assign(
@@ -41,7 +42,7 @@ def forest(archive: Archive, benchmark: str = "", axes: Axes | None = None) -> A
                for row in rows],
         note=[f"{row.blocks}   {formatting.estimate(row)}" for row in rows])  # fmt: skip
     of_rows = {name: looks[row.arm] for name, row in zip(names, rows, strict=True)}
-    label = f"cost relative to {formatting.reference_title(plan)} (ratio)"
+    label = f"cost relative to {formatting.reference_title(plan)} (ratio, log)"
     return _drawn(Forest("", table, of_rows, label=label, head="n   ratio [95 % interval]"), axes)
 
 
@@ -69,7 +70,7 @@ def runs(archive: Archive, benchmark: str, metric: str = "", axes: Axes | None =
     arms = {arm: formatting.arm_title(view.plan, arm) for arm in view.arms_of(cases)}
     label = f"{wording.capital(shown.label)} ({shown.unit})"
     title = formatting.benchmark_title(view.plan, benchmark)
-    return _drawn(Values(title, table, arms, style.arm_styles(view.plan), label=label), axes)
+    return _drawn(Values(title, table, arms, looks_of(view), label=label), axes)
 
 
 def _benchmarks(archive: Archive) -> list[str]:

@@ -45,7 +45,10 @@ _WORDS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes())
 
 
 def question(paths: Sequence[str], cpus: Sequence[int], tools: str = "") -> list[str]:
-    """The inner command that asks an arm for interface and binaries, run as a timed program."""
+    """The inner command that asks an arm for its interface, and for the binaries at `paths`.
+
+    It takes the place of a timed program: bound to `cpus`, with the fixed environment.
+    """
     shell = tool(tools, "/bin/sh")
     argv = (*shell, "-c", _SCRIPT, "variable", *audit_script(paths, shell))
     inner = witnessed(Program(argv, tuple(cpus)), tools=tools)
@@ -185,7 +188,10 @@ def benchmarks_of(plan: Plan, arm: str) -> tuple[str, ...]:
 
 
 def ask_all(plan: Plan, images: Mapping[str, ImageRecord]) -> list[Side]:
-    """Ask every arm of a plan here, while nothing is measured; UserError as `make_places`."""
+    """Ask every arm of a plan on this node, while nothing is measured on it.
+
+    UserError: the working folder is not ours.
+    """
     places.make_places(SCRATCH)
     with places.only_one(SCRATCH, "a measurement on this node"):
         WORK.mkdir(exist_ok=True)

@@ -47,7 +47,8 @@ def import_rows(
 
     `pair`: the arm that others are compared with, and it once more, which is the control; twice the
     same for none. `margin`: as a fraction, for all cases; None to report differences only. `root`:
-    the folder of all archives. `now`: the moment that stands for all of theirs.
+    the folder of all archives. `now`: the moment that stands for all of theirs. `files`: that the
+    rows are from. `study`: the name of the new one.
     Raises UserError: no row is of the reference, or there is an archive of this study and day.
     """
     arms, (first, *others) = dict.fromkeys(row.arm for row in rows), (file.name for file in files)

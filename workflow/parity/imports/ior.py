@@ -30,7 +30,7 @@ _SETTINGS = (
 
 
 def printed(text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
-    """The rates of `ior` with its summary as text (`of_text`)."""
+    """The rates of one whole run of `ior`, and its settings; UserError: it did not end well."""
     units = _TABLE.findall(text)
     rates: dict[str, list[float | None]] = {}
     for operation, rate in _REPETITION.findall(text):

@@ -24,7 +24,10 @@ _PLACE = re.compile(r"0x[0-9a-f]+")
 
 
 def printed(text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
-    """`osu_latency`, `osu_bw`, `osu_mbw_mr`, collective operations, and others of the same form."""
+    """`osu_latency`, `osu_bw`, `osu_mbw_mr`, collective operations, and others of the same form.
+
+    UserError: the text is not that of one run that ended well.
+    """
     titles = _TITLE.findall(text)
     if len(titles) != 1:
         problem = f"{len(titles)} outputs of the OSU micro-benchmarks"

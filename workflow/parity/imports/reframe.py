@@ -74,7 +74,8 @@ def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
     arm = options.arm_in(parameters, test.display_name, where)
     levels = [f"{key}={value}" for key, value in parameters.items() if key != options.arm]
     places = [p for p in (test.system, test.partition, test.environ) if p and p not in DEFAULTS]
-    told_case, again = [name, *levels, *places], again or ("0" if repetition else "")
+    told_case = [name, *levels, *places]
+    again = again or ("0" if repetition else "")
     lost = Row(".".join(filter(None, (again, repetition))), as_name(*told_case), as_name(arm),
                valid=False, source=test.unique_name or name, where=where,
                told=(" ".join(told_case), arm))  # fmt: skip
@@ -82,8 +83,9 @@ def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
     for key, numbers in (test.perfvalues or {}).items():
         metric = key.rpartition(":")[2]
         value, reference, lower, upper, unit = (*numbers, *[None] * 5)[:5]
-        unit, told = str(unit or "1"), ""
+        unit = str(unit or "1")
         # A reference with one bound tells by it which way is better.
+        told = ""
         if reference and (lower is None) != (upper is None):
             told = "lower" if lower is None else "higher"
         rows.append(lost._replace(

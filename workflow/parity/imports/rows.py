@@ -83,7 +83,10 @@ def text_of(path: Path) -> str:
 
 
 def report_of(path: Path, kind: type[D]) -> D:
-    """A report in JSON as a struct of what is read of it, or UserError; NaN is a number there."""
+    """A report in JSON as a struct of what is read of it; NaN and infinities are numbers.
+
+    UserError, with its place: it is not JSON, or lacks what every such report has.
+    """
     try:
         content = json.loads(text_of(path))
     except (ValueError, RecursionError) as error:
@@ -290,7 +293,8 @@ class Converter:
 def refuse_unlike(rows: Iterable[Row]) -> None:
     """Refuse (UserError) files of runs that are no repetitions of each other.
 
-    One has other cases, such as sizes, or its head says that it ran otherwise, as with a window.
+    One has other cases than the others, such as other sizes, or its head says that it ran
+    otherwise, such as with another window; with the first difference.
     """
     cases: dict[str, set[str]] = {}
     settings: dict[str, dict[str, str]] = {}
@@ -328,7 +332,10 @@ def converters() -> dict[str, Converter]:
 
 
 def converter_of(files: Sequence[Path], form: str = "") -> Converter:
-    """The converter of the form that is named, or that all files look like; or UserError."""
+    """The converter of the form that is named, or that all files look like.
+
+    UserError: there is no such form or file, or files look like several forms, or like none.
+    """
     known = converters()
     refuse_unknown([form] if form else [], known, "--form", "form")
     for file in files:

@@ -26,7 +26,7 @@ from parity.analysis.sequential import ONE_LOOK, Levels, levels_at
 from parity.core.errors import UserError
 from parity.core.wording import listed
 from parity.measure.documents import LIVE
-from parity.plan.plan import Plan
+from parity.plan.plan import Plan, cases_of
 from parity.preview.simulated import Noise, Noises
 from parity.preview.terminal import aligned, duration, folded, percent
 
@@ -37,8 +37,9 @@ DRAWS, SEED = 200, 20191119  # The error of a power of 80 % is 3 % then.
 DRAWN_BLOCKS = (FEWEST_FOR_EQUIVALENCE, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224)
 WIDEST = 1e6  # No run lies far off by this margin.
 NO_SPREAD = 1e-9  # Below this, blocks do not differ but for rounding.
-# Beside the programs of a block: the nodes are checked, and it is waited until they are idle.
-SECONDS_BESIDE = 2.0
+# Beside the programs of a block, while nodes are checked and waited for: seen were 0.6 s of a pair
+# and 1.5 s of nine arms in turn.
+SECONDS_BESIDE = 1.0
 HEAD = ("case", "margin", "SD (widest)", "blocks", "time")
 PLANNED_HEAD = ("case", "blocks", "provable")
 NOTES = (
@@ -85,11 +86,13 @@ class Proof:
             return 0.0
         place = bisect_right(DRAWN_BLOCKS, blocks)
         low, slope = DRAWN_BLOCKS[place - 1], -0.5
+        # At the level of an early look so few may prove nothing.
+        if math.isinf(least := self._bound(low, power)):
+            return math.inf
         if place < len(DRAWN_BLOCKS) and low < blocks:
             high = DRAWN_BLOCKS[place]
-            shrunk = self._bound(high, power) / self._bound(low, power)
-            slope = math.log(shrunk) / math.log(high / low)
-        return math.expm1(self._bound(low, power) * (blocks / low) ** slope)
+            slope = math.log(self._bound(high, power) / least) / math.log(high / low)
+        return math.expm1(least * (blocks / low) ** slope)
 
     def blocks(self, margin: float, power: float) -> int:
         """The fewest that prove a margin with this power."""
@@ -115,7 +118,8 @@ class Proof:
                 both = [arm - first] if self.is_pair else [arm - first, arm - second]
                 proven.append(max(_passed(of, levels) for of in ([second - first], both)))
             self._drawn[blocks] = np.array(proven)
-        return float(np.quantile(self._drawn[blocks], power))
+        # Between two infinite ones there is no number.
+        return float(np.quantile(self._drawn[blocks], power, method="higher"))
 
 
 def _passed(effects: Sequence[np.ndarray], levels: Levels) -> float:
@@ -254,11 +258,11 @@ def blocks_in_time(plan: Plan, needs: Sequence[Need], seconds: Seconds) -> dict[
     reached = dict.fromkeys(wanted, first)
     for case in sorted(wanted, key=lambda case: (wanted[case] - first) * seconds[case]):
         more = max(0, min(wanted[case], longest) - first)
-        taken = more * (seconds[case] + SECONDS_BESIDE)
-        if taken <= left:
-            left -= taken
+        once = seconds[case] + SECONDS_BESIDE * _alike(plan, case)
+        if more * once <= left:
+            left -= more * once
         else:
-            more = int(left / (seconds[case] + SECONDS_BESIDE))
+            more = int(left / once)
         reached[case] += more
     return reached
 
@@ -270,5 +274,10 @@ def _first(plan: Plan) -> int:
 
 def _block(plan: Plan, seconds: Seconds) -> float:
     """Seconds of all blocks of one number: of one, or of one and a pair of each arm."""
-    alike = sum(block.number == 1 for block in plan.blocks)
-    return sum(seconds.values()) + SECONDS_BESIDE * alike
+    return sum(seconds.values()) + SECONDS_BESIDE * _alike(plan)
+
+
+def _alike(plan: Plan, case: str = "") -> int:
+    """How many blocks have one number, of a case if it is given."""
+    once = (block for block in plan.blocks if block.number == 1)
+    return sum(not case or case in cases_of(block.runs) for block in once)

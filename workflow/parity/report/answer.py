@@ -125,9 +125,10 @@ def below(rows: Iterable[Any]) -> dict[float, int]:
 def group(ratios: Sequence[Asked]) -> dict[str, Any]:
     """Facts on some ratios together, as the template of the answer says them.
 
-    `margins`: the smallest and the largest; `blocks`: of each; `confounded`: how many compare
-    different binaries or libraries; `whole`: titles of programs all of whose ratios are the same;
-    `largest`: the largest cost that was shown, if any.
+    `total`: how many; `counts`: as `tallied`; `below`: as `below`; `margins`: the smallest and the
+    largest; `blocks`: of each; `confounded`: how many compare different binaries or libraries;
+    `whole`: titles of programs all of whose ratios are the same; `largest`: the largest cost that
+    was shown, if any.
     """
     rows = [ratio.row for ratio in ratios]
     titles = [formatting.benchmark_title(p, p.case(row.case).benchmark) for p, row in ratios]
@@ -209,7 +210,10 @@ class Bound(NamedTuple):
 
 
 def at_most(*datasets: Compared) -> list[Bound]:
-    """What each runtime costs each program at most, of what is counted, in alphabetical order."""
+    """What each runtime costs each program at most, of what is counted, in alphabetical order.
+
+    A program of which any ratio has fewer than FEWEST_FOR_EQUIVALENCE blocks has no bound.
+    """
     best: dict[tuple[str, str], Bound] = {}
     for compared in datasets:
         of_program: dict[tuple[str, str], list[Any]] = {}
@@ -227,7 +231,7 @@ def at_most(*datasets: Compared) -> list[Bound]:
 
 
 def to_start(*datasets: Compared) -> dict[str, float]:
-    """What runtimes add to a warm start, in s: the upper 95 % bound of most blocks, by title."""
+    """What runtimes add to a warm start, in s, by title: upper 95 % bounds of most blocks each."""
     best: dict[str, tuple[int, float]] = {}  # of equals, the largest
     for one in asked(datasets, "difference"):
         row = one.row
@@ -275,7 +279,10 @@ def in_short(*datasets: Compared) -> list[str]:
     for program, runtime, _, bound in at_most(*datasets):
         told = f"≤ {formatting.cost(1 + bound)}" if math.isfinite(bound) else "open"
         lines.setdefault(program, []).append(f"{runtime} {told}")
-    return [f"{program}: " * (len(lines) > 1) + ", ".join(told) for program, told in lines.items()]
+    return [
+        f"{program}: {', '.join(told)}" if len(lines) > 1 else ", ".join(told)
+        for program, told in lines.items()
+    ]
 
 
 def bounds(datasets: Sequence[Compared]) -> str:

@@ -52,7 +52,7 @@ def of_archives(folders: Sequence[Path], judged: Sequence[pd.DataFrame],
     """LaTeX: every number and table that the paper of all archives takes, by the name of its file.
 
     `judged`: the verdicts of one archive of each system; `checked`: the published statements that
-    arithmetic can check.
+    arithmetic can check; `studies`: title, authors, venue and year of each, by its key.
     """
     known, systems = archived(folders[0].parent), dict[str, list[Path]]()
     for folder in folders:

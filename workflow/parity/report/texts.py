@@ -135,7 +135,10 @@ def stands_for(view: View) -> str:
 
 
 def agreement(agreed: Agreement, verdicts: Kappa, origins: Sequence[Origin]) -> str:
-    """A fresh dataset beside an archived one: comparisons, counts, verdicts, what was left out."""
+    """A fresh dataset beside an archived one: each comparison, the counts, what was left out.
+
+    `verdicts`: how those agree that both give on the claims they can test.
+    """
     table = agreed.table
     absent = table[table["outcome"] == NOT_COMPARED]
     rows = [(row.case, row.metric, f"{row.arm}{' (A/A)' if row.control else ''}",

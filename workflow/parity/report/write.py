@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity.analysis.descriptive import STAGES
+from parity.benchmarks.description import Form
 from parity.records.timed import CaseTime
 from parity.report import texts
 from parity.report.figures import compare, figures, style
@@ -12,6 +13,8 @@ from parity.report.tables import measured, published, results
 from parity.report.tables.table import Table, write_all
 from parity.report.view import View
 
+# Why a figure that has data would show nothing.
+NOTHING = {Form.LEVELS: "no law fits", Form.INTERFACES: "no interface counts a byte again"}
 # Each makes a table of a dataset.
 TABLES = (
     results.answers, results.results, results.differences, results.factorial, results.steps,
@@ -44,7 +47,7 @@ def draw(view: View, folder: Path) -> list[str]:
         if not view.shown(spec):
             absent.append(f"{spec.name}: {figures.missing(view, spec)}")
         elif view.is_constant(spec):
-            absent.append(f"{spec.name}: the same in all runs, or no law fits")
+            absent.append(f"{spec.name}: {NOTHING.get(spec.form, 'the same in all runs')}")
         else:
             style.save(figures.draw(view, spec), folder, spec.name)
     if every_ratio := compare.overview(view):

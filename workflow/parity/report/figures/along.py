@@ -153,11 +153,13 @@ def timeouts(view: View, spec: FigureSpec) -> Figure:
             formatting.case_levels(view.plan, case), table, dots, _titled(view, dots), marks=marks,
             ylim=(low - 0.06 * air, heights.max() + (0.06 + 0.16 * len(of_case)) * air),
             xlabel="timeouts of TCP in a run", texts=texts))  # fmt: skip
-    fitted = any(np.isfinite(row.slope) for row in rows)
-    waited = any(np.isfinite(row.rto_min_ms) for row in rows)
-    line = "     full: line of an arm; s for each timeout [95 % interval]" * fitted
-    least = "dotted: each timeout takes the least waiting time of its case, rto_min" * waited
-    said = [f"n: runs, of one block each{line}", least]
+    has_lines = any(np.isfinite(row.slope) for row in rows)
+    has_least = any(np.isfinite(row.rto_min_ms) for row in rows)
+    said = [
+        "n: runs, of one block each"
+        + "     full: line of an arm; s for each timeout [95 % interval]" * has_lines,
+        "dotted: each timeout takes the least waiting time of its case, rto_min" * has_least,
+    ]
     if len(every) > MOST:
         said.append(f"the first {MOST} of {len(every)} cases; the table has all of them")
     native = formatting.arm_title(view.plan, view.plan.reference)
@@ -165,7 +167,7 @@ def timeouts(view: View, spec: FigureSpec) -> Figure:
 
 
 def over_nodes(view: View, spec: FigureSpec) -> Figure:
-    """Performance against the number of nodes: the medians of all arms, and below each arm alone.
+    """Performance against the number of nodes: each arm alone, and above the medians of all.
 
     As Figures 3 and 4 of Torrez, Randles and Priedhorsky (CANOPIE-HPC 2019), but with a panel for
     each arm, since shades from minimum to maximum of many arms hide each other.
@@ -182,13 +184,14 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     pair = [[curve(view, of, shown, arm) for of in placed] for arm in view.plan.aa_pair]
     noise = [pd.concat(both).groupby("x")[["low", "high"]].agg({"low": "min", "high": "max"})
              for both in zip(*pair, strict=True)]  # fmt: skip
+    # At least from 90 to 110 %: less would blow noise up.
     known = np.concatenate([[90, 110, *band], *(t[["low", "high"]].to_numpy().ravel()
                                             for t in (every, *noise))])  # fmt: skip
     low, high = np.nanmin(known), np.nanmax(known)
     air = 0.06 * (high - low) or 1.0
     common: dict[str, Any] = {"xscale": "log", "band": band, "neutral": 100.0,
                               "ylim": (low - air, high + air)}  # fmt: skip
-    # The median of fewer is one block, and says nothing of an arm.
+    # Of fewer blocks no difference can be shown, so medians would look like one.
     has_medians = every["n"].max() >= FEWEST_FOR_A_DIFFERENCE
     xlims = [(min(of.cases) / 1.6, max(of.cases) * 1.6) for of in placed]
     made: list[pages.Panel] = [
@@ -214,7 +217,7 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     foot = pages.foot_of(
         view, cases,
         f"{shown.label} in % of the median of {native} at the same case; above 100 is faster",
-        pages.SYMBOLS.split("     thick line")[0],
+        pages.SIGNS,
         f"{pages.blocks_that_count(view, cases)}: {span({*every['n']} - {0} or {0})}     "
         "below each point: cost ratio and its 95 % interval",
         f"shade: smallest to largest block     {grey}"

@@ -65,9 +65,9 @@ def timelines(view: View, spec: FigureSpec) -> Figure:
 
 
 def tails(view: View, spec: FigureSpec) -> Figure:
-    """The share of events that are longer, of all runs of each arm, on the reference's.
+    """The share of events that are longer, of all runs of each arm without a limit.
 
-    Another case, as of FWQ, has one panel for all arms, in the colours of theirs.
+    Behind them the reference's. Another case, as of FWQ, has one panel for all arms.
     """
     case, *others = view.shown(spec)
     held = _held(view, case)

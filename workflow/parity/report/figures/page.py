@@ -30,10 +30,13 @@ NARROW = 1.5  # inches below which a panel has room for few ticks
 FAR = 1e5  # from which a tick's label, told in full, would meet the one before
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LONG = 25  # letters from which an arm's name takes two lines
-SYMBOLS = (
+SIGNS = (
     "≤  cost bounded, up to 10 %     >  costs     <  saves     = ≧ ≦  the same within the margin\n"
-    "?  cannot tell     …  too few blocks     †  confounded     "
-    "thick line: 90 % interval, thin: 95 %     dots: blocks, those beyond the axis at its end"
+    "?  cannot tell     …  too few blocks     †  confounded"
+)
+SYMBOLS = (
+    f"{SIGNS}     thick line: 90 % interval, thin: 95 %     "
+    "dots: blocks, those beyond the axis at its end"
 )
 
 
@@ -109,11 +112,12 @@ def page(title: str, panels: Sequence[Panel], across: int = 1, foot: Sequence[st
 def looks_of(view: View) -> dict[str, style.ArmStyle]:
     """The style of each arm in all figures of a dataset.
 
-    Where events are drawn, arms under limits of a kind go from dark to light, as in a grey print.
+    Where events are drawn, arms under limits of a kind go from dark to light, which a grey print
+    keeps.
     """
     looks = style.arm_styles(view.plan)
-    limited = {title: arms for title, arms in view.kinds.items() if title != ALONE}
-    for arms in limited.values() if len(view.of_events[EVENTS]) else ():
+    kinds = view.kinds if view.folder and len(view.of_events[EVENTS]) else {}
+    for arms in (arms for title, arms in kinds.items() if title != ALONE):
         colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.55, len(arms)))
         for arm, colour in zip(arms, map(matplotlib.colors.to_hex, colours), strict=True):
             looks[arm] = replace(looks[arm], colour=colour, hollow=False)

@@ -1,6 +1,6 @@
 """The one style of all figures: a runtime looks the same everywhere.
 
-Colours are Okabe and Ito's (2008), as dark as a contrast of 3 to 1 with paper asks; markers, and
+Colours are Okabe and Ito's (2008), darkened to a contrast of 3 to 1 with paper; markers, and
 hollow ones, tell arms apart in grey prints.
 """
 
@@ -35,6 +35,7 @@ from parity.runtimes.model import Look
 OTHER_LOOKS = (Look("#857700", "<"), Look("#2F8F80", "h"), Look("#80802B", "d"))
 TWO_COLUMNS, ROW = 7.0, 0.175  # inches: a page, and what one arm takes
 BAND, EDGE, GREY = "#ececec", "#808080", "#555555"
+DARK = 0.9  # of 3: the sum of red, green and blue below which a colour is
 PUBLISHED = "#f6dfc6"  # ground of a published range
 SYMBOLS = {
     outcomes.COSTS: ">", outcomes.SAVES: "<", outcomes.AT_MOST: "≤", outcomes.CANNOT_TELL: "?",
@@ -93,7 +94,10 @@ def arm_styles(plan: Plan) -> dict[str, ArmStyle]:
         look = next(filter(None, looks), other)
         pairs, second = divmod(seen[runtime], 2)
         seen[runtime] += 1
-        styles[arm] = ArmStyle(nearer(look.colour, 0, min(pairs, 3)), look.marker, second == 1)
+        # Towards white from what is dark already: darker still could not be told from it.
+        is_dark = sum(matplotlib.colors.to_rgb(look.colour)) < DARK
+        colour = nearer(look.colour, float(is_dark), min(pairs, 2 if is_dark else 3))
+        styles[arm] = ArmStyle(colour, look.marker, second == 1)
     return styles
 
 

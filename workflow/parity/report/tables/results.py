@@ -38,9 +38,10 @@ def _concluded(row: formatting.Row) -> tuple[str, ...]:
 
 
 def _compared(view: View, kind: str) -> list[formatting.Row]:
-    """The planned comparisons of one kind and CPU time in turn, for the plan's own arms."""
+    """The planned comparisons of one kind, and ratios of CPU time in turn, for the plan's arms."""
     compared = view.analysis.comparisons
-    is_told = compared["planned"] | (compared["metric"] == CPU_SECONDS.metric)
+    of_time = (kind == "ratio") & (compared["metric"] == CPU_SECONDS.metric)
+    is_told = compared["planned"] | of_time
     wanted = (compared["kind"] == kind) & is_told & compared["arm"].isin(view.arms)
     return [formatting.of(view.plan, row) for row in in_order(view, compared[wanted])]
 
