@@ -79,8 +79,10 @@ class Workflow:
 
     def ended(self, seconds: float = LONGEST_SECONDS) -> Ended:
         """Wait until it ends."""
-        status = self.process.wait(seconds)
-        return Ended(status, self.said())
+        try:
+            return Ended(self.process.wait(seconds), self.said())
+        except subprocess.TimeoutExpired as late:
+            raise AssertionError(f"it does not end; it said:\n{self.said()}") from late
 
     def said(self) -> str:
         """What it has said so far."""
