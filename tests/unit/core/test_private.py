@@ -36,6 +36,8 @@ def names(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Private:
     ('"scale_label": "vm", "system": "vm", "hostname": "vm"',
      '"scale_label": "vm", "system": "vm", "hostname": "node3"'),
     ("/proc/sys/vm/swappiness kvm", "/proc/sys/vm/swappiness kvm"),
+    # Letters of what is no text are words by chance.
+    ('{"a": "data:;base64,AA+vm/9=", "b": "vm"}', '{"a": "data:;base64,AA+vm/9=", "b": "node3"}'),
 ])  # fmt: skip
 def test_a_name_is_left_out_as_a_word_of_its_own_and_once(names, text: str, left: str) -> None:
     assert names.left_out(text) == left

@@ -20,7 +20,7 @@ from typing import Any
 from parity.core.errors import CONTROL, UserError, shown
 
 LARGEST_INPUT = 1 << 18  # the largest file that people write here, the claims, has 75 kB
-_DATA = "data:;base64,"  # what is no text stands in texts as a URL of itself (RFC 2397)
+DATA_URL = "data:;base64,"  # what is no text stands in texts as a URL of itself (RFC 2397)
 # As people write numbers; Python takes nan, 1_000 and the digits of every script, too.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 # What may stand as one part of a path: it begins no option, and names no folder above.
@@ -32,14 +32,14 @@ def as_text(content: bytes) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        return _DATA + base64.b64encode(content).decode("ascii")
+        return DATA_URL + base64.b64encode(content).decode("ascii")
 
 
 def as_bytes(text: str) -> bytes:
     """What `as_text` was given that is no UTF-8; raises ValueError if it is no such URL."""
-    if not text.startswith(_DATA):
+    if not text.startswith(DATA_URL):
         raise ValueError("it is text")
-    return base64.b64decode(text.removeprefix(_DATA), validate=True)
+    return base64.b64decode(text.removeprefix(DATA_URL), validate=True)
 
 
 def read_regular(path: Path, most: int | None = None) -> str:

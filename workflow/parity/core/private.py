@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 
+from parity.core.files import DATA_URL
 from parity.core.package import PACKAGE
 
 # Where a name may begin: JSON writes the end of a line as a letter, too.
@@ -22,6 +23,7 @@ _ANYWHERE = {
     HOME: _BEGINS + r"/root(?![\w.-])|/(?:home|Users)/[^/\s\"'\\:,;=]+",
     USER: r"(?:(?<=/tmp/parity/)|(?<=/dev/shm/parity-))[1-9][0-9]*",
 }
+_NO_TEXT = re.compile(rf"({re.escape(DATA_URL)}[\w+/=]*)")
 # One of these stands in whatever is private of itself.
 _MARKS = ("/results/", "/root", "/home/", "/Users/", "/tmp/parity/", "/dev/shm/parity-")
 # Users that images and clouds bring along: their names are words of programs, and name nobody.
@@ -64,10 +66,18 @@ class Private:
         return [*self._paths, *self._names]
 
     def left_out(self, text: str) -> str:
-        """The text with what stands for each private name in its place; of that text, the same."""
+        """The text with what stands for each private name in its place; of that text, the same.
+
+        What is no text stands in it as data URLs, whose letters are words by chance alone.
+        """
         if not any(mark in text for mark in self._marks):
             return text
+        return "".join(
+            part if part.startswith(DATA_URL) else self._replaced(part)
+            for part in _NO_TEXT.split(text)
+        )
 
+    def _replaced(self, text: str) -> str:
         def place(found: re.Match[str]) -> str:
             return self._places[(found.lastindex or 1) - 1] or self._paths[found[0]]
 
