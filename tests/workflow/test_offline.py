@@ -64,13 +64,13 @@ def test_every_archive_is_small_and_drawn(drawn, name: str) -> None:
     assert (made / "summary.txt").exists()
 
 
-def test_the_answer_of_any_archive_is_printed_first_and_last(drawn) -> None:
+def test_the_answer_of_any_archive_is_printed_first_and_once(drawn) -> None:
     other = next(name for name in ARCHIVES if name != ARCHIVE.name)
     call = called(drawn[0], "figures", "--config", f"archive={other}", within=OFFLINE)
     assert call.status == 0, call.stderr
-    answer, *_, last, where = call.stdout.strip().split("\n\n")
+    answer, *others, where = call.stdout.strip().split("\n\n")
     summary = (drawn[0] / f"results/archive/{other}/summary.txt").read_text()
-    assert answer == last == summary.split("\n\n")[0]
+    assert answer == summary.split("\n\n")[0] and answer not in others
     assert where == f"results/archive/{other}/figures"
     # Nothing but where it comes from stands before it.
     assert len(call.stderr.splitlines()) <= 3, call.stderr
@@ -98,9 +98,8 @@ def test_figures_of_one_archive_draw_no_other_one_and_work_where_a_path_has_a_sp
 
 
 @pytest.mark.parametrize("name", ["records/raw.parquet", "plan.json"])
-def test_a_tampered_archive_or_one_that_is_not_there_is_refused_by_name(new_clone, name) -> None:
-    folder, other = new_clone(), "machine-1999-01-01"
-    assert other in refused(folder, "figures", "--config", f"archive={other}", within=OFFLINE)
+def test_a_tampered_archive_is_refused_by_name(new_clone, name) -> None:
+    folder = new_clone()
     path = folder / ARCHIVE / name
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1

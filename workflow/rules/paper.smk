@@ -12,7 +12,7 @@ PAPER = {
 # The archives that the paper of all of them names, and those whose figures it shows.
 _TEXT = Path(PAPER["main.tex"]).read_text(encoding="utf-8")
 NAMED = {*re.findall(r"\b[a-z0-9-]+-20\d\d-\d\d-\d\d\b", _TEXT)}
-PICTURED = sorted({*re.findall(r"figure\{([a-z0-9-]+)/", _TEXT)})
+PICTURED = sorted({*re.findall(r"figure\{([a-z0-9-]+-20[0-9-]+)/", _TEXT)})
 # An archive that the call names, a live dataset and other archives than ours have one of their own.
 OF_ALL = CHOSEN != LIVE and not NAMED_ARCHIVE and NAMED <= {*archives}
 
@@ -33,6 +33,7 @@ rule build_paper:
         effort=own("docs/effort.json"),
     output:
         pdf="results/paper/paper.pdf",
+        figures=directory("results/paper/figures"),
     log:
         "results/paper/build_paper.log",
     localrule: True
@@ -44,7 +45,7 @@ rule build_paper:
         "parity build-paper --main {input.main:q} --plans {input.plans:q}"
         " --pictures {input.figures:q} --verdicts {input.verdicts:q} --claims {input.claims:q}"
         " --published {input.published:q} --statements {input.statements:q}"
-        " --effort {input.effort:q} --pdf {output.pdf:q} --log {log:q} 2>> {log:q}"
+        " --effort {input.effort:q} --figures {output.figures:q} --pdf {output.pdf:q} --log {log:q} 2>> {log:q}"
 
 
 rule build_paper_of_dataset:

@@ -22,27 +22,25 @@ def _said(text: str, event: LogEvent | None = None, **more: Any) -> logging.LogR
     return record
 
 
-def _record(*logs: Path, of_cluster: str = "") -> logging.LogRecord:
-    record = logging.LogRecord("x", logging.ERROR, "", 0, "Error in rule compare", (), None)
-    record.event, record.log = LogEvent.JOB_ERROR, list(map(str, logs))
-    if of_cluster:
-        record.rule_msg = of_cluster
-    return record
+def _failed(*logs: Path, **of_cluster: str) -> logging.LogRecord:
+    facts = {"levelno": logging.ERROR, "log": [*map(str, logs)], **of_cluster}
+    return _said("Error in rule compare", LogEvent.JOB_ERROR, **facts)
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-def test_a_refusal_stands_alone(tmp_path: Path, quiet: bool) -> None:
+@pytest.mark.parametrize("before", ["", "b0001  1/40  sysbench.native-a  0.42 s\n"])
+def test_a_refusal_stands_alone(tmp_path: Path, quiet: bool, before: str) -> None:
     log, said = tmp_path / "compare.log", list[str]()
-    log.write_text("parity: there is no such dataset\n  to do:   measure one\n")
-    _shown(said, quiet).handle(_record(log))
+    log.write_text(f"{before}parity: there is no such dataset\n  to do:   measure one\n")
+    _shown(said, quiet).handle(_failed(log))
     assert said == ["parity: there is no such dataset\n  to do:   measure one"]
-    assert not _shown(said, quiet).keeps(_record(log))
+    assert not _shown(said, quiet).keeps(_failed(log))
 
 
 def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) -> None:
     log, said = tmp_path / "batch.log", list[str]()
     log.write_text("parity: the allocation is no longer whole\n")
-    record = _record(log, of_cluster="SLURM-job '2' failed, SLURM status is: 'NODE_FAIL'.")
+    record = _failed(log, rule_msg="SLURM-job '2' failed, SLURM status is: 'NODE_FAIL'.")
     loud, quiet = _shown(said, False), _shown(said, True)
     assert loud.keeps(record) and not quiet.keeps(record)
     loud.handle(record)
@@ -51,36 +49,30 @@ def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) 
     assert said == [refusal, f"{record.rule_msg}\n{refusal}"]
 
 
-def test_a_refusal_after_runs_stands_alone_and_a_traceback_is_none(tmp_path: Path) -> None:
-    log, said = tmp_path / "batch.log", list[str]()
-    log.write_text("b0001  1/40  sysbench.native-a  0.42 s\nparity: the file system is full\n")
-    _shown(said, True).handle(_record(log))
-    assert said == ["parity: the file system is full"]
-    log.write_text("parity: a line of it\nTraceback (most recent call last):\nKeyError: 'a'\n")
-    _shown(said, True).handle(_record(log))
-    assert said[1].startswith("Error in rule compare\n")
-
-
 def test_the_rule_s_own_log_comes_last_and_whole_whatever_a_cluster_s_says(tmp_path: Path) -> None:
     own, of_job, said = tmp_path / "batch.log", tmp_path / "7.log", list[str]()
     own.write_text("what went wrong\n")
     of_job.write_text("words\n" * 200)
-    _shown(said, True).handle(_record(own, of_job))
+    _shown(said, True).handle(_failed(own, of_job))
     assert said[0].endswith(f"words\n{own}\nwhat went wrong") and said[0].count("words") == 40
 
 
 def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path: Path) -> None:
     log, said, absent = tmp_path / "build.log", list[str](), tmp_path / "absent.log"
     log.write_text("".join(f"line {number}\n" for number in range(100)))
+    traced, trace = tmp_path / "traced.log", "Traceback (most recent call last):\nKeyError: 'a'\n"
+    traced.write_text(f"parity: a line of it\n{trace}")
     loud = _shown(said, False)
-    loud.handle(_record(log))
-    assert said == [] and loud.keeps(_record(log))
+    loud.handle(_failed(log))
+    assert said == [] and loud.keeps(_failed(log))
     of_cluster = "SLURM-job '4' failed, SLURM status is: 'NODE_FAIL'."
-    for record in (_record(log), _record(absent), _record(absent, of_cluster=of_cluster)):
+    told = _failed(log), _failed(absent), _failed(absent, rule_msg=of_cluster), _failed(traced)
+    for record in told:
         _shown(said, True).handle(record)
     assert said[0].startswith(f"Error in rule compare\n{log}\nline 60\n")
     assert said[1] == f"Error in rule compare\n{absent}"
     assert said[2].splitlines()[1] == of_cluster
+    assert said[3].startswith("Error in rule compare\n")
 
 
 @pytest.mark.parametrize(("ended", "kept"), [
@@ -88,10 +80,8 @@ def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path
     ("returned non-zero exit status 1", True), ("died with <Signals.SIGKILL: 9>", True),
 ])  # fmt: skip
 def test_the_exception_of_a_command_is_told_in_a_line_or_not_at_all(ended: str, kept: bool) -> None:
-    text = (
-        f"RuleException:\nCalledProcessError in file x, line 7:\nCommand 'sh -c \"a. b\"' {ended}."
-    )
-    record, said = logging.LogRecord("x", logging.ERROR, "", 0, text, (), None), list[str]()
+    text = "RuleException:\nCalledProcessError in file x, line 7:\nCommand 'sh -c \"a. b\"'"
+    record, said = _said(f"{text} {ended}.", levelno=logging.ERROR), list[str]()
     loud, quiet = _shown(said, False), _shown(said, True)
     assert (loud.keeps(record), quiet.keeps(record)) == (kept, False)
     loud.handle(record)
@@ -100,10 +90,10 @@ def test_the_exception_of_a_command_is_told_in_a_line_or_not_at_all(ended: str, 
     assert said == ([f"A job {ended}"] if kept else [])
 
 
-def test_what_a_cluster_says_with_all_that_its_job_said_is_kept(tmp_path: Path) -> None:
+def test_what_a_cluster_says_with_all_that_its_job_said_is_kept() -> None:
     job = "CalledProcessError in file x, line 7:\nCommand 'a' died with <Signals.SIGTERM: 15>.\nEnd"
     text = f"Error in rule run_batch: SLURM-job '1' failed, SLURM status is: 'CANCELLED'.\n{job}"
-    record, said = logging.LogRecord("x", logging.ERROR, "", 0, text, (), None), list[str]()
+    record, said = _said(text, levelno=logging.ERROR), list[str]()
     assert _shown(said, True).keeps(record)
     _shown(said, True).handle(record)
     assert said == []
@@ -144,8 +134,8 @@ def test_a_step_is_said_by_its_name_once_for_each_format() -> None:
 def test_ten_times_at_most_it_says_how_far_it_is(total: int, steps: tuple[int, ...]) -> None:
     shown = list[str]()
     handler = _shown(shown, True)
+    handler.handle(_said("", LogEvent.JOB_INFO, rule_name="look", wildcards={}, output=["a"]))
     for done in range(1, total + 1):
         handler.handle(_said("", LogEvent.PROGRESS, done=done, total=total))
     handler.handle(_said("Execute 3 jobs..."))
-    said = [f"{done} of {total} steps" for done in steps]
-    assert shown == [f"{said[0]}; see x.log", *said[1:]] if said else not shown
+    assert shown == ["look; see x.log", *(f"look: {done} of {total} steps done" for done in steps)]

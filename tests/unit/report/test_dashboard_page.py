@@ -12,6 +12,7 @@ import pytest
 import sample_claims
 import synthetic
 
+from parity.analysis import tables
 from parity.report.dashboard import page
 from parity.report.dashboard.page import FIELDS, Content
 from parity.report.formatting import ended_of
@@ -34,14 +35,8 @@ def document(view: View) -> Content:
     return page.content([view], [sample_claims.judgement(view)], sample_claims.STUDIES)
 
 
-@pytest.fixture(scope="module")
-def html(document: Content) -> str:
-    return page.render(document)
-
-
-def test_the_page_holds_the_document_whole_loads_nothing_and_no_text_breaks_out(
-    html: str, document: Content, tmp_path: Path
-) -> None:
+def test_the_page_holds_it_all_loads_nothing_and_no_text_breaks_out(document, tmp_path) -> None:
+    html = page.render(document)
     packed = re.search(r'id="content">(.*?)</script>', html, re.DOTALL)[1]
     held = json.loads(gzip.decompress(base64.b64decode(packed)))
     assert held == json.loads(msgspec.json.encode(document))
@@ -54,25 +49,22 @@ def test_the_page_holds_the_document_whole_loads_nothing_and_no_text_breaks_out(
         page._inline("'</SCRIPT>'")
     # The same content gives the same file.
     page.write(document, tmp_path / "claims" / "dashboard.html")
-    assert (tmp_path / "claims" / "dashboard.html").read_text("utf-8") == html
-    assert len(list((tmp_path / "claims").iterdir())) == 1
+    (made,) = (tmp_path / "claims").iterdir()
+    assert made.name == "dashboard.html" and made.read_text("utf-8") == html
 
 
 def test_every_planned_run_is_there_once_per_attempt(view: View, document: Content) -> None:
-    texts = document.texts
-    block, run = FIELDS.index("block"), FIELDS.index("run")
-    found = [(texts[row[block]], texts[row[run]]) for row in document.archives[0].runs]
-    planned = view.dataset.planned[["block", "run"]].itertuples(index=False, name=None)
-    assert set(found) == set(planned)
+    places = [FIELDS.index(name) for name in ("block", "run")]
+    found = [tuple(document.texts[row[at]] for at in places) for row in document.archives[0].runs]
+    assert set(found) == set(tables.tuples(view.dataset.planned, "block", "run"))
     assert len(found) == len(view.dataset.runs)
 
 
 def test_every_comparison_is_there_and_says_how_it_ended(view: View, document: Content) -> None:
     (archive,) = document.archives
-    table = view.analysis.comparisons
     key = ["case", "metric", "arm"]
     found = {tuple(row[name] for name in key): row for row in archive.comparisons}
-    assert list(found) == list(table[key].itertuples(index=False, name=None))
+    assert list(found) == list(tables.tuples(view.analysis.comparisons, *key))
     assert archive.natives == {
         f"{case}/{metric}": ("native-a", "native-b") for case, metric, _ in found
     }

@@ -54,12 +54,10 @@ def printed(view: View) -> str:
 
 
 @pytest.mark.parametrize("study", list(PLANS))
-@pytest.mark.parametrize("blocks, double", [(3, 0.82), (8, 0.82)])
-def test_a_failed_control_or_few_blocks_let_no_difference_be_printed(
-    tmp_path: Path, study: str, blocks: int, double: float
-) -> None:
+@pytest.mark.parametrize("blocks", [3, 8])
+def test_a_failed_control_or_few_blocks_let_no_difference_be_printed(tmp_path, study, blocks):
     """HPL in native was 0.82 of itself over three blocks, and `Contradicted` stood below."""
-    text = printed(noisy(tmp_path, study, blocks, double))
+    text = printed(noisy(tmp_path, study, blocks, 0.82))
     assert [text[max(0, m.start() - 80) : m.end() + 40] for m in SAID.finditer(text)] == []
 
 
@@ -71,8 +69,5 @@ def test_with_a_control_that_holds_the_same_differences_are_printed(tmp_path: Pa
 
 
 def test_where_native_differs_from_itself_the_summary_says_so(tmp_path: Path) -> None:
-    said = texts.summary(noisy(tmp_path, "hpcg", 8, 0.82))
-    begin = " ".join(said.split())
-    assert re.match(
-        r"CONTROL FAILED in HPCG[^.]*: native differs from itself, and nothing is ", begin
-    )
+    said = " ".join(texts.summary(noisy(tmp_path, "hpcg", 8, 0.82)).split())
+    assert re.match(r"CONTROL FAILED in HPCG[^.]*: native differs from itself, and nothing", said)

@@ -11,34 +11,28 @@ import pytest
 import synthetic
 from figure_help import boxes, drawn, texts, words_apart
 
-from parity.report import write
+from parity.benchmarks.description import Form
 from parity.report.figures import compare, figures, specs, style
 from parity.report.figures.page import plain_tick, scaled
+from parity.report.tables import measured
 from parity.report.view import View
 
 ARMS = ("native-a", "native-b", "docker", "lxc")
+FAILING = {(block, run.name): ("ran", "exit-status")
+           for block in (1, 2) for run in synthetic.plan(1, ARMS).blocks[0].runs}  # fmt: skip
 
 
 def view_of(folder: Path, blocks: int, arms: tuple[str, ...] = ARMS, **plants: Any) -> View:
-    """A view of a synthetic dataset."""
     plan = synthetic.plan(blocks, arms)
     return synthetic.view(folder, plan, synthetic.records(plan, **plants))
 
 
-def failing(blocks: int) -> dict[tuple[int, str], tuple[str, str]]:
-    """Every run of every block fails."""
-    runs = synthetic.plan(1, ARMS).blocks[0].runs
-    return {(n + 1, run.name): ("ran", "exit-status") for n in range(blocks) for run in runs}
-
-
 @pytest.mark.parametrize(("blocks", "arms", "plants"), [
-    (2, ("native-a", "native-b"), {}), (1, ARMS, {}), (2, ARMS, {"failures": failing(2)}),
+    (2, ("native-a", "native-b"), {}), (1, ARMS, {}), (2, ARMS, {"failures": FAILING}),
     (14, ARMS, {"effects": {("sysbench", "docker"): 5.0}}),
 ], ids=["native alone", "one block", "no valid run", "far apart"])  # fmt: skip
 def test_any_dataset_can_be_drawn(tmp_path, blocks, arms, plants) -> None:
-    view = view_of(tmp_path, blocks, arms, **plants)
-    for figure in drawn(view).values():
-        plt.close(figure)
+    drawn(view_of(tmp_path, blocks, arms, **plants))
 
 
 @pytest.mark.parametrize("blocks", [3, 30])
@@ -47,6 +41,7 @@ def test_no_word_is_cut_and_an_arm_without_values_is_told(tmp_path: Path, blocks
     made = drawn(view)
     for name, figure in made.items():
         assert words_apart(figure), name
+        assert min(x.get_fontsize() for x in figure.findobj(plt.Text) if x.get_text()) >= 6, name
         # One that is only declared stands at the foot, one that is not here in its row.
         assert "not tested: Shifter" in texts(figure)
         assert texts(figure).count("Shifter") == 1
@@ -60,15 +55,17 @@ def test_ratios_far_apart_are_on_an_axis_that_none_below_zero_is_on(tmp_path: Pa
     assert words_apart(figure)
 
 
-def test_what_is_not_drawn_stands_in_one_list_with_its_reason(tmp_path: Path) -> None:
-    view = view_of(tmp_path / "data", 2)
-    listed = dict(line.split(": ", 1) for line in write.draw(view, tmp_path))
-    assert listed["hpcg"] == "comes with a later study"
-    made = {path.stem for path in tmp_path.glob("*.pdf")}
-    assert made == {path.stem for path in tmp_path.glob("*.png")}
-    assert not made & set(listed)
-    names = {spec.name for spec in specs.FIGURES}
-    assert made | set(listed) == names | {specs.OVERVIEW, specs.LEDGER}
+def test_a_study_without_networks_events_and_servers_shows_none_of_them(tmp_path: Path) -> None:
+    view = view_of(tmp_path, 1, ("native-a", "native-b"))
+    of_events = [spec for spec in specs.FIGURES if spec.table]
+    others = [spec for spec in specs.FIGURES if spec.along or spec.form is Form.TIMEOUTS
+              or spec.benchmark == "moosefs"]  # fmt: skip
+    assert [spec.name for spec in (*of_events, *others) if view.shown(spec)] == []
+    for spec in of_events:
+        assert "the study has no such case of selfish" in figures.missing(view, spec)
+    for table in (measured.timeouts, measured.time_in_mpi, measured.message_sizes,
+                  measured.placement, measured.byte_ledger, measured.request_ledger):  # fmt: skip
+        assert table(view).rows == []
 
 
 def test_a_ratio_has_a_logarithmic_axis_and_one_range_for_each_metric(tmp_path: Path) -> None:
@@ -107,13 +104,10 @@ def test_a_runtime_looks_the_same_whatever_else_is_there() -> None:
     assert len(set(looks)) == len(looks)
 
 
-@pytest.mark.parametrize(
-    ("value", "label"),
-    [(0.001, "0.001"), (2.5, "2.5"), (10_000, "10000"), (1e5, "10⁵"), (-1e6, "-10⁶"),
-     (2e12, "2·10¹²"), (150_000, "1.5·10⁵")],
-)  # fmt: skip
-def test_a_tick_is_told_in_full_unless_it_is_far_away(value: float, label: str) -> None:
-    assert plain_tick(value, 0) == label
+def test_a_tick_is_told_in_full_unless_it_is_far_away() -> None:
+    labels = {0.001: "0.001", 2.5: "2.5", 10_000: "10000", 1e5: "10⁵", -1e6: "-10⁶",
+              2e12: "2·10¹²", 150_000: "1.5·10⁵"}  # fmt: skip
+    assert {value: plain_tick(value, 0) for value in labels} == labels
 
 
 @pytest.mark.parametrize("ends", [(0.2, 2e7), (0.5, 2e5), (0.01, 1e4)])

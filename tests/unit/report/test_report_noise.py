@@ -7,7 +7,6 @@ import msgspec
 import noise_tables as planted
 import numpy as np
 import pytest
-import synthetic
 from figure_help import texts as words_of
 from figure_help import words_apart
 from hypothesis import given
@@ -31,12 +30,6 @@ def view(tmp_path_factory) -> View:
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory) -> View:
-    """The same study, of which no run left any event."""
-    return planted.view(tmp_path_factory.mktemp("data") / "live/limits", {}, events=False)
-
-
-@pytest.fixture(scope="module")
 def drawn(view: View) -> dict[Form, Figure]:
     """All figures of the study."""
     style.use()
@@ -53,14 +46,11 @@ def test_every_figure_can_be_read_and_says_what_it_counts(view: View, spec: Figu
     assert texts.caption(view, spec).startswith(spec.caption)
 
 
-@pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
-def test_without_events_no_figure_is_drawn(bare: View, spec: FigureSpec, tmp_path: Path) -> None:
-    assert bare.shown(spec) == []
-    assert "no run of the study left what this is made of" in figures.missing(bare, spec)
-    plan = synthetic.plan(1, ("native-a", "native-b"))
-    other = synthetic.view(tmp_path, plan, synthetic.records(plan))
-    assert other.shown(spec) == []
-    assert "the study has no such case of selfish" in figures.missing(other, spec)
+def test_where_no_run_left_any_event_no_figure_is_drawn(tmp_path: Path) -> None:
+    bare = planted.view(tmp_path, {}, events=False)
+    for spec in SPECS.values():
+        assert bare.shown(spec) == []
+        assert "no run of the study left what this is made of" in figures.missing(bare, spec)
 
 
 def test_arms_of_a_limit_stand_together(view: View, drawn) -> None:
@@ -73,9 +63,10 @@ def test_arms_of_a_limit_stand_together(view: View, drawn) -> None:
         "other limits": ["podman-same-cpu", "native-a-cpu0"],
     }
     panels = drawn[Form.KINDS].axes
-    assert [axes.get_title(loc="left") for axes in panels] == [*view.kinds][1:]
-    legend = panels[0].get_legend()
-    told = [text.get_text() for text in legend.get_texts()]
+    assert [axes.get_title(loc="left") for axes in panels] == [
+        "without a limit", *[*view.kinds][1:],
+    ]  # fmt: skip
+    told = [text.get_text() for text in panels[1].get_legend().get_texts()]
     assert told == ["90 of 100 ms, n=8,600", "50 of 100 ms, n=8,600"]
 
 
@@ -96,8 +87,7 @@ def test_a_timeline_has_a_dot_at_each_event_on_the_axes_of_all(drawn) -> None:
 
 @given(st.lists(st.integers(1, 10**9), max_size=400))
 def test_a_curve_is_the_share_that_is_as_long_or_longer(lengths: list[int]) -> None:
-    curve = planes.curve(np.array(lengths, np.int64))
-    found, shares, count = curve.x, curve.y, curve.n
+    found, shares, count = planes.curve(np.array(lengths, np.int64))
     assert count == len(lengths) and len(found) == len(shares) <= planes.POINTS
     for length, share in zip(found, shares, strict=True):
         longer = sum(each > length for each in lengths)
@@ -125,13 +115,11 @@ def test_quotas_are_drawn_and_told_beside_the_prediction(view: View, drawn) -> N
 
 
 def test_a_tail_that_was_not_fitted_has_no_level(view: View, drawn) -> None:
-    table = tables.return_levels(view)
-    assert table.rows[0][1:] == (
-        "Native", "400", "5.00", "0.40 [0.20, 0.70]", "1.000 [0.400, 4.000]", "1.000", "0.31",
-    )  # fmt: skip
-    (few,) = (row for row in table.rows if row[2] == "9")
-    what = "Podman, 128 shares beside 512, unpinned"
-    assert few[1:] == (what, "9", "5.00", "–", "–", "1.000", "–")
+    rows = {row[1]: row[2:] for row in tables.return_levels(view).rows}
+    fitted = ("400", "5.00", "0.40 [0.20, 0.70]", "1.000 [0.400, 4.000]", "1.000", "0.31")
+    assert rows["Native"] == fitted and next(iter(rows)) == "Native"
+    few = rows["Podman, 128 shares beside 512, unpinned"]
+    assert few == ("9", "5.00", "–", "–", "1.000", "–")
     (axes,) = drawn[Form.LEVELS].axes
     rows = [line.get_ydata()[0] for line in axes.get_lines() if line.get_marker() in "osP^X"]
     assert rows == [n for n, arm in enumerate(planted.TITLES) if "128" not in arm]

@@ -111,24 +111,29 @@ def write_dashboard(
 
 def build_paper(
     main: Path, plans: list[Path], pictures: list[Path], verdicts: list[Path], claims: Path,
-    published: Path, statements: Path, effort: Path, pdf: Path, log: Path,
+    published: Path, statements: Path, effort: Path, figures: Path, pdf: Path, log: Path,
 ) -> None:  # fmt: skip
-    """Typeset the paper of all archives, with TeX's own log beside it.
+    """Draw what all archives say together, and typeset their paper, with TeX's own log beside it.
 
     Args:
-        pictures: the folders of figures that it shows.
+        pictures: the folders of figures of archives that it shows.
+        figures: the folder for those of all archives.
         verdicts: of one dataset of each system.
     """
     from parity.claims import published as papers
     from parity.report import paper
+    from parity.report.figures import together
     from parity.report.paper import Effort
 
     judged = [Judgement.read(path.parent).verdicts for path in verdicts]
+    folders = [plan.parent for plan in plans]
     texts = paper.of_archives(
-        [plan.parent for plan in plans], judged, load_register(claims, published).studies,
+        folders, judged, load_register(claims, published).studies,
         papers.defects(statements), read_document(effort, Effort),
     )  # fmt: skip
+    together.draw(folders, figures)
     drawn = {folder.parent.name: sorted(folder.glob("*.pdf")) for folder in pictures}
+    drawn["all"] = sorted(figures.glob("*.pdf"))
     log.write_text(paper.build(main, texts, drawn, pdf), encoding="utf-8")
 
 

@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,21 +42,23 @@ def no_fuse(device: Path = FUSE) -> Availability | None:
 def output_of(
     argv: Sequence[str | Path], *, environment: Mapping[str, str] | None = None,
     inherited: Collection[str] | None = None, log: Path | None = None, given: str = "",
+    told: Callable[[str], None] | None = None,
 ) -> str:  # fmt: skip
     """Run a command to its end, in a session of its own, and return its standard output.
 
     What it does to its process group, such as to hang up, does not reach ours. It sees our own
     variables of the names `inherited` (all by default), with `environment` on top, and reads
-    `given`. The command line and both streams are appended to `log`. Raises UserError: the program
-    is not there, failed (the message ends with its output), or had no room.
+    `given`; `told` is given each line of its output as it comes, errors among them. The command
+    line and both streams are appended to `log`. Raises UserError: the program is not there, failed
+    (the message ends with its output), or had no room.
     """
     words = [str(word) for word in argv]
     ours = {k: v for k, v in os.environ.items() if inherited is None or k in inherited}
     seen, pipe = {**ours, **(environment or {})}, subprocess.PIPE
     try:
         process = subprocess.Popen(
-            words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, errors="replace", env=seen,
-            start_new_session=True,
+            words, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT if told else pipe, text=True,
+            errors="replace", env=seen, start_new_session=True,
         )  # fmt: skip
     except FileNotFoundError as error:
         raise UserError(f"{words[0]} is not installed", action="make setup") from error
@@ -64,7 +66,7 @@ def output_of(
         raise UserError(f"{words[0]} cannot be started: {error.strerror}") from error
     with process:
         try:
-            stdout, stderr = process.communicate(given)
+            stdout, stderr = _followed(process, told) if told else process.communicate(given)
         finally:
             _end(process)
     if log:
@@ -73,11 +75,23 @@ def output_of(
     if status := process.returncode:
         last = "\n".join((stdout + stderr).splitlines()[-_LINES_SHOWN:])
         failed = f"this command failed with status {status}: {words}\n{last}"
-        if any(said in stderr for said in _FULL):
+        if any(said in (stderr or stdout) for said in _FULL):
             action = "make room and start Snakemake again: it goes on where it was"
             raise UserError(f"the file system is full\n{failed}", action=action)
         raise UserError(failed)
     return stdout
+
+
+def _followed(process: subprocess.Popen[str], told: Callable[[str], None]) -> tuple[str, str]:
+    assert process.stdin and process.stdout
+    process.stdin.close()
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        told(line)
+    process.wait()
+    # Errors are among them.
+    return "".join(lines), ""
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -53,7 +53,7 @@ class Shown(logging.Handler):
     ) -> None:
         super().__init__(logging.INFO)
         self._say, self._is_quiet, self._does, self._tenth = say, is_quiet, does, 0
-        self._named, self._log = set[tuple[str, str]](), f"; see {log}"
+        self._named, self._log, self._doing = set[tuple[str, str]](), f"; see {log}", ""
 
     def emit(self, record: Any) -> None:
         """Say what begins, a rule once for each format; ten times how far it is; why one failed."""
@@ -63,12 +63,13 @@ class Shown(logging.Handler):
             if step not in self._named:
                 self._named.add(step)
                 does = _UP_TO_A_STOP.match(self._does(step[0]) or step[0])
-                self._tell(": ".join(filter(None, (does[0] if does else "", step[1]))))
+                self._doing = ": ".join(filter(None, (does[0] if does else "", step[1])))
+                self._tell(self._doing)
         elif event == "progress":
             tenth = 10 * record.done // record.total
             if record.total > MANY and self._tenth < tenth < 10:
                 self._tenth = tenth
-                self._tell(f"{record.done} of {record.total} steps")
+                self._tell(f"{self._doing}: {record.done} of {record.total} steps done")
         elif record.levelno >= logging.ERROR and (text := self._why(record)):
             self._say(logging.ERROR, text)
 
@@ -126,16 +127,9 @@ class BlockLog(logging.Handler):
         self._jobs, self._at_work, self._stopped = dict[int, list[str]](), set[str](), set[str]()
 
     @cached_property
-    def _plan(self) -> Plan:
-        return read_plan(self._file)
-
-    @cached_property
-    def _batches(self) -> dict[str, Batch]:
-        return batches_of(self._plan)
-
-    @cached_property
-    def _known(self) -> KnownStates:
-        return KnownStates(self._plan, self._blocks)
+    def _campaign(self) -> tuple[Plan, dict[str, Batch], KnownStates]:
+        plan = read_plan(self._file)
+        return plan, batches_of(plan), KnownStates(plan, self._blocks)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take part of a job's start, end or error; ignore everything else."""
@@ -152,7 +146,8 @@ class BlockLog(logging.Handler):
         event = str(facts.get("event", ""))
         # Snakemake names a job `jobid` when it starts or fails, and `job_id` when it ends.
         if event == "job_info" and facts["rule_name"] == self._rule:
-            names = [block.name for block in self._batches[facts["wildcards"]["batch"]].blocks]
+            _, batches, _ = self._campaign
+            names = [block.name for block in batches[facts["wildcards"]["batch"]].blocks]
             self._jobs[facts["jobid"]] = names
             self._at_work.update(names)
             self._stopped.difference_update(names)
@@ -166,8 +161,9 @@ class BlockLog(logging.Handler):
             self._show()
 
     def _show(self, aloud: bool = True) -> None:
-        states = self._known.look(self._at_work)
-        lines = progress_lines(self._plan, states, datetime.now(UTC), self._stopped)
+        plan, _, known = self._campaign
+        states = known.look(self._at_work)
+        lines = progress_lines(plan, states, datetime.now(UTC), self._stopped)
         self._report.parent.mkdir(parents=True, exist_ok=True)
         temporary = self._report.with_name(f".{self._report.name}")
         temporary.write_text("\n".join([*lines, ""]), encoding="utf-8")
@@ -175,7 +171,7 @@ class BlockLog(logging.Handler):
         said = 10 * sum(state.finished for state in states) // len(states), len(self._stopped)
         if aloud and self._said != said:
             self._said = said
-            self._say("\n".join(folded(one_line(states, self._stopped, self._plan.minutes), "")))
+            self._say("\n".join(folded(one_line(states, self._stopped, plan.minutes), "")))
 
 
 def refusal(logs: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,6 @@ from parity.benchmarks.description import FIXED, WORK, Quantity
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report import formatting
 from parity.report.figures.specs import quantity
-from parity.report.tables.table import Table
 from parity.report.templating import sentence
 from parity.runtimes import every_arm
 
@@ -207,6 +206,10 @@ class Bound(NamedTuple):
     runtime: str
     blocks: int  # of the dataset that tells: with most of them, and of equals the largest bound
     bound: float  # upper 95 % bound, the largest of its ratios, 0.01 for 1 %; inf where one is open
+    # With that bound, and both ends of its 95 % interval.
+    ratio: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
 
 
 def at_most(*datasets: Compared) -> list[Bound]:
@@ -224,8 +227,10 @@ def at_most(*datasets: Compared) -> list[Bound]:
             # Of fewer there is no bound, however little a runtime costs.
             if (blocks := min(row.blocks for row in rows)) < FEWEST_FOR_EQUIVALENCE:
                 continue
-            highest = [row.high90 if formatting.is_number(row.high90) else math.inf for row in rows]
-            told = Bound(*key, blocks, max(0.0, max(highest) - 1))
+            highs = [row.high90 if formatting.is_number(row.high90) else math.inf for row in rows]
+            bound, row = max(zip(highs, rows, strict=True), key=lambda found: found[0])
+            ends = float(row.estimate), float(row.low95), float(row.high95)
+            told = Bound(*key, blocks, max(0.0, bound - 1), *ends)
             best[key] = max(best.get(key, told), told, key=lambda one: (one.blocks, one.bound))
     return sorted(best.values(), key=lambda told: (told.program.lower(), told.runtime.lower()))
 
@@ -262,23 +267,17 @@ def told_span(bounds: Sequence[Bound]) -> str:
     return ", ".join(filter(None, (" to ".join(ends), f"{still_open} open" * bool(still_open))))
 
 
-def bound_table(told: Iterable[Bound], starts: Mapping[str, float]) -> Table:
-    """What each runtime costs each program at most: programs are rows, runtimes columns."""
-    cells = {(each.program, each.runtime): each.bound for each in told}
-    programs, runtimes = (sorted(dict.fromkeys(names), key=str.lower)
-                          for names in zip(*cells, strict=True))  # fmt: skip
-    rows = [("a start", *(told_start(starts.get(name)) for name in runtimes))]
-    for program in programs:
-        rows.append((program, *(told_bound(cells.get((program, name))) for name in runtimes)))
-    return Table("bounds", rows, dict.fromkeys(runtimes, "r"))
-
-
 def in_short(*datasets: Compared) -> list[str]:
-    """The bounds of each program, in a line each: `SysBench: Apptainer ≤ 1.0 %, Podman open`."""
+    """The bounds of each program, in a line each: `SysBench: Apptainer ≤ 1.0 %, Podman open`.
+
+    First the programs of which every runtime has one of `BOUNDS`.
+    """
+    told_of = at_most(*datasets)
     lines: dict[str, list[str]] = {}
-    for program, runtime, _, bound in at_most(*datasets):
-        told = f"≤ {formatting.cost(1 + bound)}" if math.isfinite(bound) else "open"
-        lines.setdefault(program, []).append(f"{runtime} {told}")
+    still_open = {each.program for each in told_of if each.bound > BOUNDS[-1]}
+    for one in sorted(told_of, key=lambda one: one.program in still_open):
+        told = f"≤ {formatting.cost(1 + one.bound)}" if math.isfinite(one.bound) else "open"
+        lines.setdefault(one.program, []).append(f"{one.runtime} {told}")
     return [
         f"{program}: {', '.join(told)}" if len(lines) > 1 else ", ".join(told)
         for program, told in lines.items()

@@ -115,17 +115,18 @@ def bound(row: Any) -> str:
         ends = (row.high90,)
     elif row.answer == CANNOT_TELL:
         ends = (max(row.high90, 1 / row.low90),)
-    if min(ends) >= TIMES:
-        return f"{' to '.join(wording.significant(end, 2) for end in ends)} times"
-    told = ((1 - 1 / end if row.answer == SAVES else end - 1) for end in ends)
-    return f"{' to '.join(wording.significant(100 * max(0.0, part), 2) for part in told)} %"
+    return cost(*ends, is_saved=row.answer == SAVES)
 
 
-def cost(ratio: float) -> str:
-    """A cost as a ratio of at least 1, in per cent or as a factor."""
-    if ratio >= TIMES:
-        return f"{wording.significant(ratio, 2)} times"
-    return f"{wording.significant(100 * (ratio - 1), 2)} %"
+def cost(*ratios: float, is_saved: bool = False) -> str:
+    """The cost at a ratio, or between two, in per cent or as a factor.
+
+    `is_saved`: what the arm saves, in per cent of the reference, at ratios of that over the arm.
+    """
+    if min(ratios) >= TIMES:
+        return f"{' to '.join(wording.significant(ratio, 2) for ratio in ratios)} times"
+    shares = ((1 - 1 / ratio if is_saved else ratio - 1) for ratio in ratios)
+    return f"{' to '.join(wording.significant(100 * max(0.0, share), 2) for share in shares)} %"
 
 
 def lever(row: Any) -> str:

@@ -73,18 +73,13 @@ def of_archives(folders: Sequence[Path], judged: Sequence[pd.DataFrame],
         values |= _laws(of) | _verdicts(name, verdicts[name])
     titles = {s: f"{of['authors'].split(',')[0]} et al. {of['year']}" for s, of in studies.items()}
     refuted = [(titles[each.study], each.place, each.says, each.gives) for each in wrong]
-    numbers = render("archives.tex", values=values, known=_known(read), systems=[*systems])
-    return {"numbers.tex": numbers, "bounds.tex": to_latex(answer.bound_table(told, starts)),
-            "systems.tex": to_latex(_systems(systems)),
+    known_rows = {f"{name}/{row.case}/{row.metric}/{row.arm}": formatting.of(plan, row)
+                  for name, (plan, table) in read.items()
+                  for row in rows_of(table[table["planned"] & (table["blocks"] > 0)])}  # fmt: skip
+    numbers = render("archives.tex", values=values, known=known_rows, systems=[*systems])
+    return {"numbers.tex": numbers, "systems.tex": to_latex(_systems(systems)),
             "claims.tex": matrix({name: verdicts[name] for name in systems}),
             "defects.tex": to_latex(Table("defects", refuted))}  # fmt: skip
-
-
-def _known(read: Mapping[str, answer.Compared]) -> dict[str, formatting.Row]:
-    """Every planned comparison that was made, by dataset, case, metric and arm."""
-    return {f"{name}/{row.case}/{row.metric}/{row.arm}": formatting.of(plan, row)
-            for name, (plan, table) in read.items()
-            for row in rows_of(table[table["planned"] & (table["blocks"] > 0)])}  # fmt: skip
 
 
 def _spans(where: str, told: Sequence[answer.Bound]) -> dict[str, str]:
@@ -118,7 +113,9 @@ def _laws(folders: Iterable[Path]) -> dict[str, str]:
 def of_dataset(dataset: Path, verdicts: pd.DataFrame) -> dict[str, str]:
     """LaTeX: the answer and bounds of a dataset, and the published claims that it tested."""
     read, claims = answer.read(dataset), tested(verdicts, dataset.name)
+    short = "".join(f" {line}." for line in answer.in_short(read))
     told: dict[str, str] = {"answer.tex": latex(answer.said([read])),
+                            "short.tex": latex(f"Upper 95 % bounds of costs:{short}" * bool(short)),
                             "bounds.tex": latex(answer.bounds([read]))}  # fmt: skip
     return told | ({"claims.tex": to_latex(claims)} if claims.rows else {})
 
@@ -160,14 +157,12 @@ def build(main: Path, texts: Mapping[str, str], parts: Mapping[str, Iterable[Pat
         action += " and latexmk, or ask for `figures` instead of `paper`"
         raise UserError("LaTeX is not installed: latexmk is missing", action=action)
     beside = [*main.parent.glob("*.tex"), *main.parent.glob("*.bib")]
-    given = {"": beside} | {name: list(paths) for name, paths in parts.items()}
-    for path in (path for paths in given.values() for path in paths):
-        refuse_banned(path)
     with tempfile.TemporaryDirectory(prefix="parity-paper-") as name:
         folder = Path(name)
-        for of, paths in given.items():
+        for of, paths in {"": beside, **parts}.items():
             (folder / of).mkdir(exist_ok=True)
             for path in paths:
+                refuse_banned(path)
                 shutil.copy(path, folder / of)
         for text_of, text in texts.items():
             (folder / text_of).write_text(text, encoding="utf-8")

@@ -59,26 +59,16 @@ def _environment(kind: str) -> Environment:
                        autoescape=kind == "html", **of_kind)  # fmt: skip
     made.filters |= {
         "capital": capital, "counted": counted, "listed": listed, "span": span, "latex": Latex,
-        "margin": wording.margin, "number": wording.number, "size": wording.size, "bare": bare,
-        "percent": wording.percent, "significant": wording.significant, "wrapped": wrapped,
-        "aligned": aligned, "markdown": markdown, "ended": ended, "uncapital": uncapital,
+        "margin": wording.margin, "number": wording.number, "percent": wording.percent,
+        "wrapped": wrapped, "aligned": aligned, "markdown": markdown, "clause": clause,
     }  # fmt: skip
     return made
 
 
-def bare(text: str) -> str:
-    """A text without the stop at its end."""
-    return text.strip().removesuffix(".")
-
-
-def ended(text: str) -> str:
-    """A text as a sentence: with a capital and a stop; nothing stays nothing."""
-    return f"{capital(bare(text))}." if bare(text) else ""
-
-
-def uncapital(text: str) -> str:
-    """A sentence as it stands behind a semicolon."""
-    return text[:1].lower() + text[1:]
+def clause(text: str) -> str:
+    """A sentence as it stands behind a semicolon: without its capital and its stop."""
+    plain = text.strip().removesuffix(".")
+    return plain[:1].lower() + plain[1:]
 
 
 def markdown(cell: str) -> str:

@@ -55,10 +55,11 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
         replay=measured.replay(view))  # fmt: skip
 
 
-def by_difference(row: Any) -> tuple[bool, float]:
-    """What costs or saves first, by how much it does; else as planned."""
-    is_different = row.answer in (outcomes.COSTS, outcomes.SAVES)
-    return not is_different, -abs(math.log(row.estimate)) if is_different else 0.0
+def by_difference(row: Any) -> tuple[int, float]:
+    """What costs or saves first, by how much it does; then what is bounded; then the others."""
+    if row.answer in (outcomes.COSTS, outcomes.SAVES):
+        return 0, -abs(math.log(row.estimate))
+    return 1 + (row.answer != outcomes.AT_MOST), 0.0
 
 
 def _by_subject(rows: Sequence[Row]) -> dict[str, list[Row]]:

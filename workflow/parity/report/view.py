@@ -13,7 +13,7 @@ from parity.analysis import analysis, dataset, descriptive, outcomes
 from parity.analysis.methods import cv_bound
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import CPU_SECONDS, WORK, Bars, FigureSpec, Form
-from parity.benchmarks.moved import LINK, both_ways
+from parity.benchmarks.model import LINK, both_ways
 from parity.claims.published import FIGURES, published_tables
 from parity.core import wording
 from parity.plan.looks import is_stopped
@@ -137,21 +137,20 @@ class View(analysis.Analysed):
         return [case for case in cases if case in held]
 
     def _placed(self, spec: FigureSpec) -> list[Case]:
-        return [case for case in self.plan.cases if self._tells(spec, case)]
-
-    def _tells(self, spec: FigureSpec, case: Case) -> bool:
-        """Whether a figure is of what a case gives: in turn, side by side, at two lengths."""
-        told = {quantity.metric for quantity in spec.quantities}
-        if not spec.shows(case.benchmark, case.is_placed):
-            return False
+        """The cases that give what a figure is of: in turn, side by side, at two lengths."""
+        told, plan = {quantity.metric for quantity in spec.quantities}, self.plan
+        cases = [case for case in plan.cases if spec.shows(case.benchmark, case.is_placed)]
         if WORK.metric in told:
-            return case.name in self.plan.shorter_of
-        if case.name in self.plan.pairs:
-            return CPU_SECONDS.metric in told
-        return self.plan.is_paired or CPU_SECONDS.metric not in told
+            return [case for case in cases if case.name in plan.shorter_of]
+        of_time = CPU_SECONDS.metric in told
+        in_turn = plan.is_paired or not of_time
+        return [case for case in cases if (of_time if case.name in plan.pairs else in_turn)]
 
     def is_constant(self, spec: FigureSpec) -> bool:
-        """Whether a figure would show one number, no law that fits, or no byte counted again."""
+        """Whether a figure would show one number, nothing new, or no law that fits."""
+        if spec.form is Form.TAILS:
+            mine = (each for each in self.figures if each.benchmark == spec.benchmark)
+            return any(each.form is Form.KINDS and self.shown(each) for each in mine)
         if spec.form is Form.LEVELS:
             laws = _where(self.of_events[spec.table], case=self.shown(spec)[0])
             return not (laws.loc[laws["arm"].isin(self.arms), "fit"] >= POOR).any()
@@ -323,15 +322,6 @@ class View(analysis.Analysed):
         levels = {name: str(level) for name, level in self.plan.case(case).parameters.items()}
         own = (bars for bars in spec.bars if bars.cases.items() <= levels.items())
         return {f"{bars.code}, {bars.label} ({bars.place})": ratios(table, bars) for bars in own}
-
-    def ratios_by_size(self, case: str) -> pd.DataFrame:
-        """Median over blocks of the times of each arm over the reference's, by size in bytes."""
-        mine, reference = _where(self.message_times, case=case), self.plan.reference
-        wide = mine.pivot(index=["block", "size"], columns="arm", values="seconds")
-        if reference not in wide:
-            return pd.DataFrame()
-        over = wide.div(wide.pop(reference), axis="index").groupby("size").median()
-        return over[[arm for arm in self.arms if arm in over]]
 
 
 def load(folder: Path, published: Path | None = None) -> View:

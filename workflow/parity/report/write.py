@@ -14,7 +14,8 @@ from parity.report.tables.table import Table, write_all
 from parity.report.view import View
 
 # Why a figure that has data would show nothing.
-NOTHING = {Form.LEVELS: "no law fits", Form.INTERFACES: "no interface counts a byte again"}
+NOTHING = {Form.LEVELS: "no law fits", Form.INTERFACES: "no interface counts a byte again",
+           Form.TAILS: "tails under limits show the same"}  # fmt: skip
 # Each makes a table of a dataset.
 TABLES = (
     results.answers, results.results, results.differences, results.factorial, results.steps,

@@ -1,7 +1,9 @@
 """Which arms and benchmarks are on this machine, and what installs the others."""
 
 import os
+import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -81,7 +83,7 @@ def image_folders() -> list[Path]:
 def wanted_packages(
     toolchain: str | None = None, system: Path = SYSTEM
 ) -> dict[str, tuple[str, ...]]:
-    """The Debian packages of everything that may be used, by what wants them."""
+    """The Debian packages of everything that may be used, by what wants them; or UserError."""
     # Those of a toolchain only if it is named, as config/config.yaml does; UserError if there is
     # none of that name, or it does not say what it takes.
     wanted: dict[str, tuple[str, ...]] = {f"arm {a.name}": a.packages for a in arms().values()}
@@ -109,7 +111,26 @@ def missing_packages(
 def apt(*words: str) -> None:
     """Call apt-get, which asks nothing, and waits for others that do."""
     patient = ["apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300"]
-    output_of([*patient, *words], environment={"DEBIAN_FRONTEND": "noninteractive"})
+    environment = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
+    output_of([*patient, *words], environment=environment, told=_Progress().told)
+
+
+class _Progress:
+    """Says ten times how many packages apt has downloaded, and how many it has set up."""
+
+    def __init__(self) -> None:
+        self._all, self._done = 0, Counter[str]()
+
+    def told(self, line: str) -> None:
+        """A line of apt's output."""
+        if found := re.match(r"(\d+) upgraded, (\d+) newly installed", line):
+            self._all = int(found[1]) + int(found[2])
+        # By the first word of a line.
+        does = {"Get": "downloaded", "Setting": "set up"}.get(re.split("[: ]", line, maxsplit=1)[0])
+        if self._all and does:
+            self._done[does] += 1
+            if self._done[does] % max(1, self._all // 10) == 0:
+                _say(f"  {does} {self._done[does]} of {self._all} packages")
 
 
 def _install_packages(missing: Mapping[str, list[str]]) -> dict[str, str]:

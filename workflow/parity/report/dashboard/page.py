@@ -245,15 +245,12 @@ SCRIPTS = ("data.js", "format.js", "parts.js", "scale.js", "blocks.js", "compare
 def render(content: Content) -> str:
     """The HTML of a page with this content."""
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    # JSON in base64, gzipped to a fifth of its size: no text in it can be markup.
+    packed = base64.b64encode(gzip.compress(msgspec.json.encode(content), mtime=0)).decode()
     return made.from_string((TEMPLATE / "page.html").read_text("utf-8")).render(
-        data=packed(content), style=_inline((TEMPLATE / "style.css").read_text("utf-8"), "</style"),
+        data=packed, style=_inline((TEMPLATE / "style.css").read_text("utf-8"), "</style"),
         script=_inline("\n".join((TEMPLATE / name).read_text("utf-8") for name in SCRIPTS)),
         outcomes={**content.wording["outcomes"], **content.wording["verdicts"]})  # fmt: skip
-
-
-def packed(content: Content) -> str:
-    """The content as gzipped JSON in base64: a fifth of its size, and no text can be markup."""
-    return base64.b64encode(gzip.compress(msgspec.json.encode(content), mtime=0)).decode()
 
 
 def write(content: Content, path: Path) -> None:

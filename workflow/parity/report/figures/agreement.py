@@ -16,7 +16,7 @@ from parity.plan.plan import Plan
 from parity.report import formatting
 from parity.report.figures import style
 from parity.report.figures.compare import title_parts
-from parity.report.figures.page import PAGE, band_of, page
+from parity.report.figures.page import FOOT, PAGE, band_of, page
 from parity.report.figures.rows import Forest
 from parity.report.figures.specs import quantity
 from parity.report.view import rows_of
@@ -78,14 +78,8 @@ def draw(found: Agreement, plan: Plan, note: str = "") -> Figure:
         figure = plt.figure(figsize=(style.TWO_COLUMNS, 0.8))
         figure.text(0.5, 0.5, "the datasets have no ratio in common", ha="center")
         return figure
-    foot = [
-        formatting.held(found.count),
-        f"axis: cost ratio to {formatting.reference_title(plan)}, above 1 costs more; "
-        "grey band: margin; n: blocks, fresh/archived",
-        "box: where the fresh ratio is expected by the scatter of both (95 %); tick: archived "
-        "ratio; marker and line: fresh ratio, 95 % interval",
-        "same, differs, open: the ratio of both ratios and the margin; first rows: A/A pair; "
-        "*  not all could be concluded; †  confounded", note]  # fmt: skip
+    held, reference = formatting.held(found.count), formatting.reference_title(plan)
+    foot = [FOOT[NAME].format(held=held, reference=reference), note]
     across = min(2 if made[0].head else 4, len(made))
     return page(f"{found.fresh} beside {found.archive}", made, across, foot, around=AROUND)
 

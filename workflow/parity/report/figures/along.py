@@ -153,13 +153,11 @@ def timeouts(view: View, spec: FigureSpec) -> Figure:
             formatting.case_levels(view.plan, case), table, dots, _titled(view, dots), marks=marks,
             ylim=(low - 0.06 * air, heights.max() + (0.06 + 0.16 * len(of_case)) * air),
             xlabel="timeouts of TCP in a run", texts=texts))  # fmt: skip
-    has_lines = any(np.isfinite(row.slope) for row in rows)
-    has_least = any(np.isfinite(row.rto_min_ms) for row in rows)
-    said = [
-        "n: runs, of one block each"
-        + "     full: line of an arm; s for each timeout [95 % interval]" * has_lines,
-        "dotted: each timeout takes the least waiting time of its case, rto_min" * has_least,
-    ]
+    said = ["n: runs, of one block each"]
+    if any(np.isfinite(row.slope) for row in rows):
+        said[0] += "     full: line of an arm; s for each timeout [95 % interval]"
+    if any(np.isfinite(row.rto_min_ms) for row in rows):
+        said.append("dotted: each timeout takes the least waiting time of its case, rto_min")
     if len(every) > MOST:
         said.append(f"the first {MOST} of {len(every)} cases; the table has all of them")
     native = formatting.arm_title(view.plan, view.plan.reference)
@@ -214,14 +212,10 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
             texts=[(0.5, 0.5, absent, style.GREY)] if absent else [], **common))  # fmt: skip
     native, double = (formatting.arm_title(view.plan, arm) for arm in view.plan.aa_pair)
     grey = f"grey: margin {wording.margin(margin)}     " if margin else ""
-    foot = pages.foot_of(
-        view, cases,
-        f"{shown.label} in % of the median of {native} at the same case; above 100 is faster",
-        pages.SIGNS,
-        f"{pages.blocks_that_count(view, cases)}: {span({*every['n']} - {0} or {0})}     "
-        "below each point: cost ratio and its 95 % interval",
-        f"shade: smallest to largest block     {grey}"
-        f"dotted: smallest and largest of {native} and {double}")  # fmt: skip
+    facts = {"label": shown.label, "native": native, "double": double, "grey": grey}
+    facts |= {"blocks": pages.blocks_that_count(view, cases), "signs": pages.FOOT["signs"]}
+    said = pages.FOOT["nodes"].format(counts=span({*every["n"]} - {0} or {0}), **facts)
+    foot = pages.foot_of(view, cases, said)
     return pages.page(spec.title, made, len(placed), foot, around=0.42)
 
 

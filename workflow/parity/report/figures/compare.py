@@ -13,7 +13,7 @@ from parity.analysis.conclusions import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_O
 from parity.benchmarks.description import FigureSpec, Quantity
 from parity.core import wording
 from parity.plan.plan import Plan
-from parity.report import formatting
+from parity.report import answer, formatting
 from parity.report.figures import page as pages
 from parity.report.figures import style
 from parity.report.figures.rows import NUMBERS, WORDS, Forest, Values, limits
@@ -226,11 +226,13 @@ def of_ladder(view: View, spec: FigureSpec) -> Figure:
 
 
 def overview(view: View) -> Figure | None:
-    """A forest of all ratios, the A/A pair first; None for a study without any margin."""
-    shown = []
+    """A forest of all ratios, each once, the A/A pair first; None for a study without a margin."""
+    shown, measured = [], answer.measured((view.plan, view.analysis.comparisons))
+    told = {(ratio.row.case, ratio.row.metric) for ratio in measured}
     for case, metric in view.planned():
         compared = [*view.comparisons(case, metric).values()]
-        if any(row.kind == "ratio" for row in compared):
+        is_again = (case, metric) not in told and any(row.blocks for row in view.of_arms(compared))
+        if any(row.kind == "ratio" for row in compared) and not is_again:
             shown.append((case, quantity(case, metric, compared[0].unit, view.plan.definitions)))
     return forests(view, shown) if shown else None
 

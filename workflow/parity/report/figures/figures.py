@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from parity.analysis import descriptive
 from parity.benchmarks.description import FigureSpec, Form
-from parity.benchmarks.moved import LINK, PARTS, both_ways
+from parity.benchmarks.model import LINK, PARTS, both_ways
 from parity.core.wording import span
 from parity.report import formatting
 from parity.report.figures import along, compare, noise, style

@@ -15,7 +15,7 @@ from parity.extensions.noise.analysis.replay import RANDOM, TOGETHER
 from parity.records import events
 from parity.report import formatting
 from parity.report.figures import style
-from parity.report.figures.page import Panel, band_of, foot_of, looks_of, page
+from parity.report.figures.page import FOOT, Panel, band_of, foot_of, looks_of, page
 from parity.report.figures.planes import Lines, Mark, curve, ecdf, timeline
 from parity.report.figures.rows import Forest
 from parity.report.view import ALONE, EVENTS, POOR, View, rows_of
@@ -84,8 +84,9 @@ def kinds(view: View, spec: FigureSpec) -> Figure:
     """The same, where arms of a kind share a panel, from the first, which is dark, to the last."""
     case = view.shown(spec)[0]
     held = _held(view, case)
-    groups = {title: [(case, arm) for arm in arms if arm in held]
-              for title, arms in view.kinds.items() if title != ALONE}  # fmt: skip
+    others = {*held} - {view.plan.reference}
+    groups = {title or "without a limit": [(case, arm) for arm in arms if arm in others]
+              for title, arms in view.kinds.items()}  # fmt: skip
     return _tails(view, spec, {title: of for title, of in groups.items() if of}, is_named=True)
 
 
@@ -144,8 +145,7 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
         Forest(f"{100 * share:g} %", table[table["share"] == share], looks, ends=ends,
                band=band_of(margin), label="ratio, log", head="n" if share == shares[-1] else "")
         for share in shares]  # fmt: skip
-    said = f"ratio: quantile of lengths over that of {formatting.arm_title(view.plan, native)}     "
-    said += "n: events of all runs     lines: 95 % intervals, by blocks of time"
+    said = FOOT["quantiles"].format(native=formatting.arm_title(view.plan, native))
     said += f"     band: margin {wording.margin(margin)}" if margin else ""
     return _page(view, spec, case, made, [said], across=len(made), around=0.5)
 
@@ -192,10 +192,8 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
                    ends=(0.6 * known.min(), 1.5 * min(known.max(), 1e4 * np.median(known))),
                    label=f"reached once in {period:g} minutes (ms, log); black: longest observed",
                    head="n   shape [95 %]   fit p")  # fmt: skip
-    return _page(view, spec, case, [panel], [
-        "n: events above each arm's threshold, to which a generalised Pareto law is fitted",
-        f"lines: 95 % intervals     grey: a law that fits badly (p below {POOR})     "
-        "black alone: too little was recorded"], around=0.6)  # fmt: skip
+    said = [FOOT["levels"].format(poor=POOR)]
+    return _page(view, spec, case, [panel], said, around=0.6)
 
 
 def replay(view: View, spec: FigureSpec) -> Figure:
@@ -236,10 +234,5 @@ def replay(view: View, spec: FigureSpec) -> Figure:
             ))  # fmt: skip
     runs = view.of_events[EVENTS]
     runs = runs[(runs["case"] == case) & runs["arm"].isin(held)]
-    count = wording.span([*runs.groupby("arm").size()])
-    said = [
-        "above: work of a step     time of a step over its work; shade: 95 % interval     "
-        "full: each rank at a random moment",
-        f"n: {count} recorded runs of each arm     broken: all at once     dotted: 1 % more     "
-        "hollow: lower bound, as more is asked than the recorded time holds"]  # fmt: skip
+    said = [FOOT["replay"].format(count=wording.span([*runs.groupby("arm").size()]))]
     return _page(view, spec, case, made, said, across=len(steps), around=0.2)

@@ -18,6 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator,
 from parity.core.wording import span
 from parity.report import formatting
 from parity.report.figures import style
+from parity.report.templating import WORDS
 from parity.report.view import ALONE, EVENTS, View
 
 PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
@@ -30,14 +31,8 @@ NARROW = 1.5  # inches below which a panel has room for few ticks
 FAR = 1e5  # from which a tick's label, told in full, would meet the one before
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LONG = 25  # letters from which an arm's name takes two lines
-SIGNS = (
-    "≤  cost bounded, up to 10 %     >  costs     <  saves     = ≧ ≦  the same within the margin\n"
-    "?  cannot tell     …  too few blocks     †  confounded"
-)
-SYMBOLS = (
-    f"{SIGNS}     thick line: 90 % interval, thin: 95 %     "
-    "dots: blocks, those beyond the axis at its end"
-)
+FOOT = WORDS["figures"]  # small print
+SYMBOLS = f"{FOOT['signs']}     {FOOT['lines']}"
 
 
 class Panel(Protocol):
@@ -112,8 +107,7 @@ def page(title: str, panels: Sequence[Panel], across: int = 1, foot: Sequence[st
 def looks_of(view: View) -> dict[str, style.ArmStyle]:
     """The style of each arm in all figures of a dataset.
 
-    Where events are drawn, arms under limits of a kind go from dark to light, which a grey print
-    keeps.
+    Where events are drawn, limits of a kind go from dark to light, which a grey print keeps.
     """
     looks = style.arm_styles(view.plan)
     kinds = view.kinds if view.folder and len(view.of_events[EVENTS]) else {}

@@ -93,7 +93,7 @@ class Forest:
         off = (np.arange(len(shown)) * 0.618034) % 1 * 2 - 1
         colours = [self.looks[arm].colour for arm in shown["arm"]]
         axes.scatter(np.clip(shown["value"], *ends), shown["arm"].map(place) + JITTER * off, s=4,
-                     c=colours, alpha=0.7, linewidths=0, zorder=1)  # fmt: skip
+                     c=colours, linewidths=0, zorder=1)  # fmt: skip
 
     def _row(self, axes: Axes, place: int, row: Any, ends: tuple[float, float]) -> None:
         """What an arm has beside its intervals: words, marks, and arrows beyond the axis."""

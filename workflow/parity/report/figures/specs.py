@@ -28,7 +28,9 @@ def figures_of(known: Iterable[Benchmark], paired: bool = False,
     # What only somebody else's program knows declares nothing: the overview has it.
     for of in (each for each in known if each.metrics or each.primary):
         own = [*of.figures] if of.figures and not paired else [_one(of, paired)]
-        own += [_as_well(of)] if of.name in pairs else []
+        if of.name in pairs:
+            title = f"{of.title}, side by side"
+            own.append(replace(_one(of, True), name=f"{of.name}{PAIR}", title=title))
         own += [_lengths(of)] if of.name in at_two_lengths else []
         specs += [replace(spec, benchmark=of.name) for spec in own]
     names = Counter([OVERVIEW, LEDGER, *(spec.name for spec in specs)])
@@ -54,12 +56,6 @@ def _one(benchmark: Benchmark, paired: bool) -> FigureSpec:
         benchmark.name, quantities, benchmark.title,
         f"{said}: {reported}. Left: the values; right: how they compare with the reference, paired "
         "within blocks.", in_rows=True)  # fmt: skip
-
-
-def _as_well(benchmark: Benchmark) -> FigureSpec:
-    """What is measured side by side of a benchmark that is measured in turn, too."""
-    title = f"{benchmark.title}, side by side"
-    return replace(_one(benchmark, True), name=f"{benchmark.name}{PAIR}", title=title)
 
 
 def _lengths(benchmark: Benchmark) -> FigureSpec:

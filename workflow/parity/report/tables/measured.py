@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from parity.benchmarks.moved import DISK, LINK, WAYS, of_way
+from parity.benchmarks.model import DISK, LINK, WAYS, of_way
 from parity.benchmarks.own_program import said
 from parity.claims.published import TABLE_1
 from parity.core import wording
@@ -130,15 +130,17 @@ def timeouts(view: View) -> Table:
 
 def message_sizes(view: View) -> Table:
     """At which sizes the median ratio of times to the reference is smallest and largest."""
-    cells = []
-    for case in dict.fromkeys(view.message_times["case"]):
-        for arm, ratios in view.ratios_by_size(case).items():
-            known = ratios.dropna()
-            if len(known):
+    cells, every, reference = [], view.message_times, view.plan.reference
+    for case in dict.fromkeys(every["case"]):
+        times = every[every["case"] == case]
+        wide = times.pivot(index=["block", "size"], columns="arm", values="seconds")
+        for arm in (arm for arm in view.arms if arm in wide and reference in wide):
+            known = (wide[arm] / wide[reference]).groupby("size").median().dropna()
+            if arm != reference and len(known):
                 # Of several that are largest, the last.
                 ends: list[Any] = [known.idxmin(), known[::-1].idxmax()]
                 told = [text for size in ends for text in (number(known[size]), f"{size:,}")]
-                titles = case_title(view.plan, case), arm_title(view.plan, str(arm))
+                titles = case_title(view.plan, case), arm_title(view.plan, arm)
                 cells.append((*titles, *told))
     return Table("message-sizes", cells)
 

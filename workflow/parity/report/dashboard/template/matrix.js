@@ -89,6 +89,8 @@ const rowKey = (cell) => `${cell.case}\n${cell.metric}`;
 const benchmarkOf = (cell) => archiveOf(cell).cases[cell.case].benchmark_title;
 // Programs that people run first, then as figures are ordered.
 const byOrder = ([a], [b]) => archiveOf(a).cases[a.case].order - archiveOf(b).cases[b.case].order || benchmarkOf(a).localeCompare(benchmarkOf(b));
+const largest = (cells) => Math.max(0, ...cells.filter((cell) => cell.is_counted).map((cell) => cell.high90 ?? Infinity));
+const ORDERS = { bound: (a, b) => largest(b) - largest(a) || byOrder(a, b), name: ([a], [b]) => benchmarkOf(a).localeCompare(benchmarkOf(b)) };
 
 // The A/A pair first, then the runtimes that were measured most widely.
 function runtimesByWidth(columns) {
@@ -111,7 +113,7 @@ function matrixTable(measured) {
   const [own, others] = runtimes.length > MOST_COLUMNS + 1 ? [runtimes.slice(0, MOST_COLUMNS), runtimes.slice(MOST_COLUMNS)] : [runtimes, []];
   const hasSystems = new Set(measured.map(systemOf)).size > 1;
   const isOfCases = new Set(measured.map(rowKey)).size <= MOST_LINES;
-  const lines = [...grouped(measured, isOfCases ? rowKey : benchmarkOf).values()].sort(byOrder);
+  const lines = [...grouped(measured, isOfCases ? rowKey : benchmarkOf).values()].sort(ORDERS[chosen.sort] ?? byOrder);
   const said = (cells, runtime) => {
     if (!cells) return noAnswer();
     return isOfCases ? answer(cells, hasArms(runtime), hasSystems) : answers(cells, hasSystems);

@@ -1,6 +1,6 @@
 // What is searched and chosen on the first page; it stands in the address.
 
-const CHOICES = ["q", "system", "above", "study", "kind", "verdict"];
+const CHOICES = ["q", "system", "above", "sort", "study", "kind", "verdict"];
 // What people call it as well.
 const ALSO = { apptainer: "singularity" };
 let chosen = {};
@@ -25,9 +25,9 @@ const saidOf = (cell) => [
 const field = (label, key, control) =>
   element("div", { class: `field field-${key}` }, element("label", { for: key }, label), control);
 
-function choice(key, label, options) {
+function choice(key, label, options, first = "all") {
   return field(label, key, element("select", { id: key, name: key, onchange: (event) => choose(key, event.target.value) },
-    element("option", { value: "" }, "all"),
+    element("option", { value: "" }, first),
     options.map(([value, text]) => element("option", { value, selected: chosen[key] === value }, text))));
 }
 

@@ -36,6 +36,7 @@ function startView(query) {
       form(field("Search runtimes, benchmarks, cases and claims", "q", search),
         choice("system", "System", systems.map((system) => [system, system])),
         choice("above", "Not ruled out: more than", ["0.01", "0.02", "0.05", "0.1"].map((value) => [value, percent(Number(value))])),
+        choice("sort", "Order", [["bound", "largest bound first"], ["name", "by name"]], "applications first"),
         element("button", { type: "button", onclick: clear }, "Clear"),
         ...["CSV", "JSON"].map((kind) => element("button", { type: "button", onclick: () => save(kind) }, `Save as ${kind}`))),
       element("h2", {}, "Each runtime against its reference"),

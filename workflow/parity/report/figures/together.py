@@ -1,0 +1,113 @@
+"""What all archives say together: bounds by runtime and program, and ratios by system."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from parity.records.dataset import archived
+from parity.report.answer import (
+    BOUNDS,
+    Bound,
+    Compared,
+    at_most,
+    read,
+    to_start,
+    told_bound,
+    told_start,
+)
+from parity.report.figures import style
+
+# Of no bound, of each step of BOUNDS, and of what is open; black is read on all of them.
+STEPS = ListedColormap(["white", "#eff6fc", "#d3e5f3", "#abd0e6", "#7fb8da", "#fdd0a2"])
+# A colour is a runtime's in all figures, so systems differ in shape and grey.
+MARKS = (("o", "#000000"), ("s", "#707070"), ("^", "#000000"), ("D", "#707070"), ("v", "#404040"),
+         ("X", "#404040"))  # fmt: skip
+ACROSS, SPREAD = 4, 0.6  # panels beside each other, and of a row what the systems share
+FARTHEST = 25  # per cent to either side, beyond which an interval is cut
+
+
+def draw(folders: Sequence[Path], folder: Path) -> None:
+    """Draw both of these archives into a folder."""
+    style.use()
+    of_system: dict[str, list[Compared]] = {}
+    for each in folders:
+        of_system.setdefault(archived(each.parent)[each.name][0], []).append(read(each))
+    every = [compared for of in of_system.values() for compared in of]
+    style.save(bounds(at_most(*every), to_start(*every)), folder, "bounds")
+    told = {name: at_most(*of) for name, of in of_system.items()}
+    style.save(systems(told), folder, "systems")
+
+
+def bounds(told: Sequence[Bound], starts: Mapping[str, float]) -> Figure:
+    """A heat map of upper 95 % bounds, programs by runtimes; in its first row what a start takes.
+
+    `starts`: upper bounds of what a runtime adds to a start, in s. Steps of colour are BOUNDS.
+    """
+    cells = pd.DataFrame(told).pivot(index="program", columns="runtime", values="bound")
+    cells = cells.sort_index(key=lambda names: names.str.lower())
+    words = cells.map(lambda bound: told_bound(None if np.isnan(bound) else bound))
+    steps = cells.map(lambda bound: 0 if np.isnan(bound) else 1 + sum(bound > b for b in BOUNDS))
+    row = pd.DataFrame(
+        {name: [told_start(starts.get(name))] for name in map(str, cells)}, ["a start"]
+    )
+    words, steps = pd.concat([row, words]), pd.concat([0 * row.map(len), steps])
+    size = style.TWO_COLUMNS, 0.3 + 0.175 * len(words)
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
+    seaborn.heatmap(
+        steps.astype(int), vmin=0, vmax=STEPS.N - 1, cmap=STEPS, cbar=False, linewidths=0.6,
+        ax=axes, annot=words, fmt="", annot_kws={"size": 7, "color": "black"})  # fmt: skip
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0, labelsize=7, labelrotation=0)
+    axes.set(xlabel="", ylabel="")
+    return figure
+
+
+def systems(told: Mapping[str, Sequence[Bound]]) -> Figure:
+    """The ratio behind each bound with its 95 % interval, of programs that two systems bound.
+
+    A panel for each program with a row for each runtime, and in it a mark for each system.
+    """
+    names, rows = [*told], [each for of in told.values() for each in of]
+    of_system = [name for name, of in told.items() for _ in of]
+    table = pd.DataFrame(rows).assign(system=of_system)
+    table = table[table.groupby("program")["system"].transform("nunique") > 1]
+    runtimes = sorted(table["runtime"].unique(), reverse=True)
+    programs = sorted(table["program"].unique(), key=str.lower)
+    down = -(-len(programs) // ACROSS)
+    size = style.TWO_COLUMNS, 0.4 + down * (0.45 + style.ROW * len(runtimes))
+    figure, grid = plt.subplots(
+        down, ACROSS, figsize=size, layout="constrained", sharey=True, squeeze=False)  # fmt: skip
+    for axes, program in zip(grid.flat, programs, strict=False):
+        _panel(axes, table[table["program"] == program], names, runtimes)
+        axes.set_title(program, loc="left", fontsize=7.2)
+    for axes in grid.flat[len(programs) :]:
+        axes.set_axis_off()
+    handles = [Line2D([], [], marker=mark, color=colour, linestyle="none", markersize=3.5)
+               for mark, colour in MARKS[: len(names)]]  # fmt: skip
+    figure.legend(handles, names, ncols=len(names), loc="outside upper left", frameon=False)
+    figure.supxlabel("cost (%): ratio to native less one, with its 95 % interval", fontsize=7.5)
+    return figure
+
+
+def _panel(axes: Axes, table: pd.DataFrame, names: Sequence[str], runtimes: Sequence[str]) -> None:
+    axes.axvline(0, color=style.EDGE, linewidth=0.7, zorder=0)
+    for number, (name, (mark, colour)) in enumerate(zip(names, MARKS, strict=False)):
+        mine = table[table["system"] == name]
+        rows = [runtimes.index(runtime) for runtime in mine["runtime"]]
+        place = np.array(rows) + SPREAD * (0.5 - (number + 0.5) / len(names))
+        cost, low, high = (100 * (mine[end].to_numpy() - 1) for end in ("ratio", "low", "high"))
+        axes.hlines(
+            place, np.maximum(low, -FARTHEST), np.minimum(high, FARTHEST), colour, linewidth=0.8
+        )
+        shown = np.abs(cost) <= FARTHEST
+        axes.plot(cost[shown], place[shown], mark, color=colour, markersize=3)
+    axes.set_yticks(range(len(runtimes)), runtimes, fontsize=7)
+    axes.tick_params(axis="x", labelsize=6.5)
