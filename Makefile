@@ -84,7 +84,7 @@ cluster-down: environment  ## End it, and leave nothing behind
 	python tools/virtual_cluster down
 
 cluster-test: setup  ## Start it, run `snakemake --profile slurm all` there, end it; as root
-	python tools/cluster_test.py $(if $(TRIAL),--trial)
+	python tools/virtual_cluster test $(if $(TRIAL),--trial)
 
 setup: environment  ## The locked environment, and as root the runtimes and benchmarks
 	python -m parity install

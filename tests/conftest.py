@@ -22,7 +22,7 @@ import yaml
 from clones import EVERYTHING, never_wait_for_quiet
 from cluster import end_a_dead_one
 from hypothesis import HealthCheck, settings
-from virtual_cluster import install
+from virtual_cluster import daemons
 from xdist.scheduler import LoadScopeScheduling
 
 from parity.benchmarks import benchmarks
@@ -134,7 +134,7 @@ def installed(new_clone, tmp_path_factory) -> Path:
 def slurm_programs() -> None:
     """Slurm's programs: root installs them, without starting anything."""
     if os.geteuid() == 0:
-        install.install(accounting=False)
+        daemons.install(accounting=False)
     elif not shutil.which("sbatch"):
         pytest.skip("Slurm's programs are not installed, and only root can do it")
 

@@ -33,7 +33,6 @@ from bench_slurm import ROOT, new_clone
 from msgspec.structs import replace
 from planted_truth import in_memory
 from planted_truth.in_memory import Layout
-from planted_truth.looks import concluded
 
 from parity.analysis import analysis, conclusions, dataset, evidence, looks, outcomes
 from parity.benchmarks import benchmarks
@@ -51,7 +50,6 @@ from parity.plan.system import System
 from parity.preview.simulated import noise_of
 from parity.records import events, parse, schema, timed
 from parity.records.dataset import parse_dataset
-from parity.runtimes import arms
 from parity.software.images import IMAGES
 
 ARCHIVES = ROOT / "results/archive"
@@ -59,7 +57,7 @@ ARCHIVES = ROOT / "results/archive"
 RUNS, WAIT_SECONDS = 200, 20
 # The replay: recorded detours of so many arms.
 REPLAYED_ARMS, RECORDINGS, SECONDS, EVENTS_PER_SECOND = 30, 20, 30, 1000
-DETOURED_RUNS, DETOURS = 20, 500_000  # ten million in all
+DETOURED_RUNS, DETOURED_SECONDS = 20, 500  # of ten million in all
 SHARES = (0.5, 0.99, 0.999, 0.9999)
 # So many times an archive's blocks.
 MULTIPLIED, TIMES = ARCHIVES / "machine-2026-11-20", 20
@@ -78,11 +76,8 @@ quiet_node: {max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}
 def short_plan() -> Plan:
     """A block of 200 native runs that do nearly nothing."""
     pair, primary = ("native-a", "native-b"), benchmarks()["sysbench"].primary
-    parameters = {"prime": 100, "events": 1, "threads": 1}
-    cases = tuple(
-        Case(f"sysbench-{number}", "sysbench", parameters, 0.01, primary, (), 60)
-        for number in range(RUNS // 2)
-    )
+    each = ("sysbench", {"prime": 100, "events": 1, "threads": 1}, 0.01, primary, (), 60)
+    cases = tuple(Case(f"sysbench-{number}", *each) for number in range(RUNS // 2))
     named = {"study": "bench", "scale": "short", "title": "Harness", "reproduces": "none"}
     arms_of = {"reference": pair[0], "aa_pair": pair, "arms": pair}
     return make_plan(Study(**named, **arms_of, cases=cases, seed=1, attempts=1, blocks=1))
@@ -91,12 +86,10 @@ def short_plan() -> Plan:
 def harness() -> Iterator[str]:
     """What a run costs beyond its program, what waiting costs, and what Snakemake takes."""
     plan = short_plan()
-    absent = {"reason": "not needed", "digest": "", "location": "", "recipe": ""}
-    images = dict.fromkeys({arm.image_format for arm in arms().values()} - {None}, absent)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         system = System("bench", "vm", "bootstrap", 1.0, 0.0, 1.0)
-        run_block(plan, plan.blocks[0].name, images, {}, system, folder)
+        run_block(plan, plan.blocks[0].name, {}, {}, system, folder)
         records = [read_json(path) for path in folder.glob("runs/*/*/record.json")]
         ended = datetime.fromisoformat(read_json(folder / "session-1-end.json")["ended"])
     began = min(datetime.fromisoformat(record["started"]) for record in records)
@@ -136,18 +129,6 @@ def replayed() -> Iterator[str]:
     yield f"{what}  {rows:,} rows in {time.monotonic() - began:.0f} s  (bound 60)"
 
 
-def write_detours(folder: Path, runs: int = DETOURED_RUNS, of_each: int = DETOURS) -> None:
-    """Detours of lengths that are drawn from a heavy tail, in the form of the product."""
-    random = np.random.default_rng(1)
-    for block in range(runs):
-        place = folder / f"case=c/arm=a/block={block:04d}"
-        place.mkdir(parents=True)
-        starts = np.cumsum(random.integers(1_000, 2_000_000, of_each))
-        lengths = (300 * (1 + random.pareto(1.5, of_each))).astype(np.int64)
-        table = pa.table([starts, lengths], schema=schema.EVENTS.arrow)
-        pq.write_table(table, place / "events.parquet", row_group_size=1 << 20, **schema.FORM)
-
-
 def _quantiles(folder: Path) -> int:
     lengths = events.lengths(folder, "c", "a")
     np.quantile(lengths, SHARES, method="inverted_cdf", overwrite_input=True)
@@ -157,7 +138,11 @@ def _quantiles(folder: Path) -> int:
 def detours() -> Iterator[str]:
     """What ten million detours cost: they are read, and their quantiles are found."""
     with tempfile.TemporaryDirectory() as name:
-        write_detours(Path(name))
+        for run in recorded(DETOURED_RUNS, DETOURED_SECONDS):
+            place = Path(name, f"case=c/arm=a/block={run.key[0]}")
+            place.mkdir(parents=True)
+            table = pa.table([run.starts, run.lengths], schema=schema.EVENTS.arrow)
+            pq.write_table(table, place / "events.parquet", row_group_size=1 << 20, **schema.FORM)
         number, seconds, memory = measured(partial(_quantiles, Path(name)))
     rate = f"{number / seconds:,.0f} a second  (bound 5,000,000)"
     yield f"quantiles of {number:,} detours  {rate}  {memory:.0f} MB  (bound 500)"
@@ -270,7 +255,7 @@ def decided_in(campaign: Planted, minutes: float) -> int:
         more = min(look - made, int(left / block)) if block else 0
         made, left, beside = made + more, left - more * block, 0.0
         seen = in_memory.dataset(layout, values[:made], reasons[:made])
-        table = concluded(seen)
+        table = in_memory.analysed(seen).comparisons
         for stop in looks.stops(seen.plan, conclusions.of_table(table), tuple(gone.values())):
             gone[stop.case, stop.arm] = stop
             place = slice(made, None), cases.index(stop.case), all_arms.index(stop.arm)

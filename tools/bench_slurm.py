@@ -5,7 +5,6 @@ measures. The job itself writes when it starts and ends, because Slurm knows onl
 """
 
 import itertools
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,8 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from parity.core.commands import is_installed
-from parity.core.errors import UserError
+from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.files import read_json
 from parity.measure import progress
 from parity.plan.looks import batches_of
@@ -141,27 +139,25 @@ def new_clone() -> Iterator[Path]:
     """A clone of HEAD, for as long as it is needed."""
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "parity"
-        subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+        output_of(["git", "clone", "--quiet", ROOT, clone])
         yield clone
 
 
 @contextmanager
 def cluster_up() -> Iterator[None]:
     """The virtual cluster; taken down afterwards only if it was not up before."""
-    was_up = subprocess.run(["sinfo"], capture_output=True, check=False).returncode == 0
+    was_up, _ = answer_of(["sinfo"])
     if not was_up:
-        subprocess.run([*_CLUSTER, "up"], check=True, capture_output=True)
+        output_of([*_CLUSTER, "up"])
     try:
         yield
     finally:
         if not was_up:
-            subprocess.run([*_CLUSTER, "down"], check=True, capture_output=True)
+            output_of([*_CLUSTER, "down"])
 
 
-def run(words: list[str], folder: Path) -> None:
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UserError(f"{' '.join(words)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+def run(words: Sequence[str], folder: Path) -> None:
+    output_of(["env", "-C", folder, *words])
 
 
 def lines() -> Iterator[str]:

@@ -43,10 +43,7 @@ ARCHIVE = ROOT / "results/archive"
 FOUND, EFFORT, FAULTS = (ROOT / f"docs/{name}.json" for name in ("found", "effort", "faults"))
 # What the last tests on the virtual cluster left.
 FAULTS_SEEN = ROOT / "results/faults"
-FAULT_TEXT, DICTIONARY_HEAD = (
-    Path(__file__).with_name(name).read_text(encoding="utf-8")
-    for name in ("faults.md", "dictionary.md")
-)
+FAULTS_MD, DICTIONARY = (ROOT / "tools" / name for name in ("faults.md", "dictionary.md.jinja"))
 _SHOWN = Path(__file__).with_suffix(".yaml").read_bytes()
 COMMANDS, FAULT_COLUMNS, FOUND_HEAD = yaml.safe_load(_SHOWN).values()
 UNBOUNDED = 1e9
@@ -117,6 +114,7 @@ def documents() -> dict[Path, str]:
     tables = [*records.TABLES.values(), records.EVENTS, *analysed.TABLES.values()]
     tables += [*claims.TABLES.values(), analysed.AGREEMENT]
     tables += [table for file in ADDED for table in records.tables_beside(str(file)).values()]
+    dictionary = {"tables": tables, "told": _told, "version": records.SCHEMA_VERSION}
     rows = [tuple(str(row[key]) for key in FAULT_COLUMNS.values())
             for row in read_json(FAULTS).values()]  # fmt: skip
     known = read_json(FOUND)
@@ -133,23 +131,14 @@ def documents() -> dict[Path, str]:
     return {
         **{ROOT / name: with_parts((ROOT / name).read_text(encoding="utf-8"), named)
            for name, named in parts.items()},
-        ROOT / "docs/data-dictionary.md": _dictionary(tables),
-        ROOT / "docs/faults.md": f"{FAULT_TEXT}\n{_table(FAULT_COLUMNS, rows)}\n",
+        ROOT / "docs/data-dictionary.md": validate.filled_in(DICTIONARY, **dictionary),
+        ROOT / "docs/faults.md": f"{FAULTS_MD.read_text('utf-8')}\n{_table(FAULT_COLUMNS, rows)}\n",
         **validate.documents(),
     }  # fmt: skip
 
 
-def _dictionary(tables: Iterable[records.TableSchema]) -> str:
-    lines = [DICTIONARY_HEAD.format(version=records.SCHEMA_VERSION)]
-    for table in tables:
-        lines += [f"## {table.name}", "", table.doc, "", f"Sorted by: {', '.join(table.order)}."]
-        lines += ["", "| column | type | unit | meaning |", "|---|---|---|---|"]
-        for column in table.columns:
-            told = {key.decode(): text.decode() for key, text in (column.metadata or {}).items()}
-            kind = f"{column.type}, nullable" if column.nullable else str(column.type)
-            lines.append(f"| {column.name} | {kind} | {told.get('unit', '')} | {told['doc']} |")
-        lines.append("")
-    return "\n".join(lines)
+def _told(column: Any, key: str) -> str:
+    return (column.metadata or {}).get(key.encode(), b"").decode()
 
 
 def with_parts(text: str, named: Mapping[str, str]) -> str:
@@ -188,8 +177,8 @@ def found() -> dict[str, Any]:
         })  # fmt: skip
     # No bound is infinite in a file: what is open lies above all bounds that are told.
     bounds = {
-        kind: [each._replace(bound=min(each.bound, UNBOUNDED))._asdict()
-               for each in answer.at_most(*compared)]
+        kind: [dict(zip(answer.Bound._fields, each[:3], strict=False))
+               | {"bound": min(each.bound, UNBOUNDED)} for each in answer.at_most(*compared)]
         for kind, compared in by_kind.items()
     }  # fmt: skip
     starts = {kind: answer.to_start(*compared) for kind, compared in by_kind.items()}

@@ -74,8 +74,13 @@ def _text(observed: Mapping[str, Any]) -> str:
     return f"{value} [{low}, {high}] %"
 
 
+def filled_in(template: Path, **content: Any) -> str:
+    """A template of Jinja's with this content."""
+    text, whole = template.read_text("utf-8"), {"trim_blocks": True, "keep_trailing_newline": True}
+    return Template(text, undefined=StrictUndefined, **whole).render(content)
+
+
 def render(found: Mapping[str, Any]) -> str:
-    text, whole = TEMPLATE.read_text("utf-8"), {"trim_blocks": True, "keep_trailing_newline": True}
     parts = {each["scenario"]: each["part"] for each in found["scenarios"]}
     by_promise: dict[str, dict[str, list[dict[str, Any]]]] = {part: {} for part in parts.values()}
     rows = [shown(each) for each in found["results"]]
@@ -83,8 +88,8 @@ def render(found: Mapping[str, Any]) -> str:
     for each in promised:
         of_part = by_promise[parts[each["scenario"]]]
         of_part.setdefault(each["promised"], []).append(each)
-    return Template(text, undefined=StrictUndefined, **whole).render(
-        seed=found["seed"], confidence=round(100 * CONFIDENCE), promised=len(promised),
+    return filled_in(
+        TEMPLATE, seed=found["seed"], confidence=round(100 * CONFIDENCE), promised=len(promised),
         shown=len(rows) - len(promised), scenarios=Counter(parts.values()),
         kept={part: [_kept(promise, of) for promise, of in sorted(each.items())]
               for part, each in by_promise.items()},

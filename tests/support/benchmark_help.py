@@ -1,7 +1,13 @@
 """What the tests of benchmarks share."""
 
+import os
 import shutil
+import signal
 import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +21,6 @@ NODE = NodeFacts(cpus=(0, 1), last_level_cache=266240 * 1024, memory=24684092 * 
 
 
 def golden(name: str) -> str:
-    """A golden output."""
     return (GOLDEN / name).read_text(encoding="utf-8")
 
 
@@ -24,8 +29,14 @@ def defaults(benchmark: Benchmark, **levels: Any) -> dict[str, Any]:
     return {key: schema["default"] for key, schema in benchmark.parameters.items()} | levels
 
 
+def case(benchmark: Benchmark, **asked: Any) -> dict[str, Any]:
+    """Default parameters, the first level of each factor, and two ranks if it needs them."""
+    allocation = {"nodes": 1, "ranks": 2} if benchmark.allocations == "required" else {}
+    levels = {key: levels[0] for key, levels in benchmark.factors.items()}
+    return defaults(benchmark, **levels | allocation | asked)
+
+
 def values(parsed: Parsed) -> dict[str, float]:
-    """Metric values by name."""
     return {metric.name: metric.value for metric in parsed.metrics}
 
 
@@ -43,3 +54,38 @@ def compiled(folder: Path, *sources: str) -> Path:
     done = subprocess.run(words, cwd=programs.SCRIPT.parent, capture_output=True, text=True)
     assert not done.returncode and not done.stderr, done.stderr
     return folder
+
+
+@contextmanager
+def busy(cpu: int | str) -> Iterator[None]:
+    """A program that computes on this CPU without end."""
+    words = ["taskset", "-c", str(cpu), sys.executable, "-c", "while True: pass"]
+    with subprocess.Popen(words) as beside:
+        try:
+            yield
+        finally:
+            beside.kill()
+
+
+def _waited(pids: Sequence[int]) -> int:
+    """Nanoseconds that processes were ready to run and did not."""
+    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) for pid in pids)
+
+
+def stopped(pids: Sequence[int], seconds: float, own: int, after: float = 0.05) -> tuple[int, int]:
+    """Stop the last of a program's processes so long; what it was kept for at least and at most.
+
+    All in ns. `own`: what waking up and the kernel's own work take less than, however slow the
+    machine; `after`: seconds in which it goes on.
+    """
+    before, waited_before = time.monotonic_ns(), _waited(pids)
+    os.kill(pids[-1], signal.SIGSTOP)
+    while Path(f"/proc/{pids[-1]}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        pass
+    surely = time.monotonic_ns()
+    time.sleep(seconds)
+    until = time.monotonic_ns()
+    os.kill(pids[-1], signal.SIGCONT)
+    time.sleep(after)
+    kept = time.monotonic_ns() - before - int(1e9 * after) + _waited(pids) - waited_before
+    return until - surely, kept + own

@@ -84,24 +84,19 @@ def dataset(
         blocks, looks=list(looks), arm_runtimes=dict(arms), not_tested=list(not_tested),
     )  # fmt: skip
     # It compares the A/A pair at most.
-    compared = tuple(
-        each for each in plan.comparisons if each.arm == "native-b" and margin is not None
-    )
-    plan = replace(plan, comparisons=compared)
+    pair = () if margin is None else (each for each in plan.comparisons if each.arm == "native-b")
+    plan = replace(plan, comparisons=tuple(pair))
     if positive:
         more = {case["case"]: {} for case in cases}
         control = PositiveControl(arm=positive, work_percent=4, parameters=more)
         plan = replace(plan, positive_control=control)
-    given = [
-        (block.number - 1, run.arm, values.get((run.case, run.arm), ()), (run.case, run.arm))
-        for block in plan.blocks
-        for run in block.runs
-    ]
-    numbers = np.array([v[index] if index < len(v) else np.nan for index, _, v, _ in given])
-    lost = np.isnan(numbers)
+    given = [(block.number - 1, (run.case, run.arm)) for block in plan.blocks for run in block.runs]
+    there = {(key, n): value for key, of in values.items() for n, value in enumerate(of)}
+    numbers = np.array([there.get((key, n), np.nan) for n, key in given])
+    lost, reasons = np.isnan(numbers), failed or {}
     why = [
-        (failed or {}).get(key, "exit-status") if gone else ""
-        for gone, (*_, key) in zip(lost, given, strict=True)
+        reasons.get(key, "exit-status") if gone else ""
+        for gone, (_, key) in zip(lost, given, strict=True)
     ]
     absent = np.array([reason.startswith(("not-tested", STOPPED)) for reason in why], bool)
     runs = planned_runs(
@@ -112,7 +107,7 @@ def dataset(
         reason=[reason.partition(": ")[0] for reason in why],
         detail=[reason.partition(": ")[2] for reason in why],
         started=np.where(absent, "", "2026-05-01T12:00:00+00:00"),
-        closure_sha256=[(libraries or {}).get(arm, "drawn") for _, arm, *_ in given],
+        closure_sha256=[(libraries or {}).get(arm, "drawn") for _, (_, arm) in given],
     )
     facts = [
         {"campaign": plan.campaign, "block": plan.blocks[0].name, "node": "n",
@@ -182,14 +177,19 @@ def row_of(folder: Path, tests: Any, *made: tuple[Dataset, Analysis], **changes:
     return row(verdicts(known, *made))
 
 
-def judged(
+def judgement(
     folder: Path, test: Any, values: Values, label: str = "vm", lines: str = "", **options: Any
-) -> Any:
-    """The verdict on a claim with one test, or several; `lines` are its published numbers."""
+) -> Judgement:
+    """The judgement on a claim with one test, or several; `lines` are its published numbers."""
     tests = test if isinstance(test, list) else [test]
-    entry = claim(*tests, kind=options.pop("kind", "equivalence"))
-    known = register(folder, entry, published=lines)
-    return row(verdicts(known, dataset(values, label=label, **options)))
+    changes = {key: options.pop(key) for key in ("kind", "scales") if key in options}
+    known = register(folder, claim(*tests, **changes), published=lines)
+    return verdicts(known, dataset(values, label=label, **options))
+
+
+def judged(*asked: Any, **options: Any) -> Any:
+    """The verdict of that judgement."""
+    return row(judgement(*asked, **options))
 
 
 def levels(*ratios: float, along: str = "nodes", **options: Any) -> tuple[dict, list[dict]]:

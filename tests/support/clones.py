@@ -112,6 +112,22 @@ def borrow_images(clone: Path, images: Mapping[str, Any], *config: str) -> None:
     write_images(records, images)
 
 
+def give_study(
+    clone: Path, study: Mapping[str, Any], images: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Give a clone a study that waits for no idle node, and images that were made here.
+
+    Returns: `key=value` that ask for it at its first scale.
+    """
+    path = f"config/studies/{study['study']}.yaml"
+    (clone / path).write_text(yaml.safe_dump(study))
+    never_wait_for_quiet(clone, "machine")
+    config = [f"study={path}", f"scale={next(iter(study['scales']))}"]
+    if images is not None:
+        borrow_images(clone, images, *config)
+    return config
+
+
 def records_of(clone: Path, *config: str) -> Path:
     """Where a clone that has no images yet wants the records of a study's: a dry run says it."""
     said = succeeded(clone, "-n", "images", *(["--config", *config] if config else []))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,10 @@ def run(*words: str | Path) -> str:
 
 
 def cluster(*words: str) -> str:
-    """Tell the virtual cluster to do something."""
     return run(*TOOL, *words)
 
 
 def wait_for(what: Callable[[], Any], why: str, seconds: float = LONGEST_SECONDS) -> Any:
-    """Wait until something is true, and return it."""
     deadline = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < deadline, f"after {seconds} s: {why}"
@@ -50,11 +48,6 @@ def jobs(folder: Path | None = None) -> list[str]:
     return [job for job, submitted in pairs if folder is None or Path(submitted) == folder]
 
 
-def strays() -> list[str]:
-    """What runs on the nodes beside their daemons."""
-    return [words for _, words in _strays()]
-
-
 def wait_until_quiet() -> None:
     """Wait until nothing of any job runs on the nodes.
 
@@ -63,8 +56,8 @@ def wait_until_quiet() -> None:
     group, but `proctrack/linuxproc` loses what the batch script leaves when it ends first. So
     such a Snakemake is ended here; anything else that goes on is a fault.
     """
-    wait_for(lambda: not any(_must_end(*each) for each in _strays()), "the job's processes go on")
-    hung = psutil.wait_procs([process for process, _ in _strays()], timeout=20)[1]
+    wait_for(lambda: not any(_must_end(*each) for each in strays()), "the job's processes go on")
+    hung = psutil.wait_procs([process for process, _ in strays()], timeout=20)[1]
     processes.end(hung)
 
 
@@ -74,15 +67,14 @@ def wait_until_idle() -> None:
     wait_for(lambda: {*run(*states).split()} == {"idle"}, "a node does not come back")
 
 
-def _strays() -> list[tuple[psutil.Process, str]]:
+def strays() -> list[tuple[psutil.Process, str]]:
+    """What runs on the nodes beside their daemons."""
     found = []
     for process in processes.on_nodes():
-        try:
+        with suppress(psutil.NoSuchProcess):
             words = process.cmdline()
             if words and words != ["sleep", "infinity"] and words[0] != "slurmd":
                 found.append((process, f"{process.pid} {process.status()} {' '.join(words)}"))
-        except psutil.NoSuchProcess:
-            continue
     return found
 
 
@@ -105,7 +97,6 @@ def named(name: str) -> list[psutil.Process]:
 
 
 def running(name: str) -> int:
-    """How many processes of that name run on the nodes."""
     return len(named(name))
 
 
@@ -177,12 +168,10 @@ def stopped(what: Sequence[psutil.Process]) -> Iterator[Callable[[], None]]:
 
 
 def host_name(node: str) -> str:
-    """What a node calls itself."""
     return _node(node).host_name
 
 
 def slurmd_of(node: str) -> list[psutil.Process]:
-    """The slurmd of a node, if it runs."""
     return nodes.slurmds(_node(node))
 
 
@@ -195,10 +184,9 @@ def link_down(node: str) -> Iterator[Callable[[], None]]:
     """Take a node from the network, until the function given is called."""
     link = ("ip", "-netns", _node(node).namespace, "link", "set", "eth0")
     run(*link, "down")
-    try:
-        yield lambda: run(*link, "up")
-    finally:
-        run(*link, "up")
+    with ExitStack() as undone:
+        undone.callback(run, *link, "up")
+        yield undone.close
 
 
 @contextmanager
@@ -212,17 +200,10 @@ def another_processor(node: str, text: Path) -> Iterator[Callable[[], None]]:
     text.write_text(re.sub(r"(?m)^model name\t: .*$", "model name\t: Another Processor", told))
     holder = (_node(node).folder / "holder.pid").read_text().strip()
     inside = ("nsenter", f"--target={holder}", "--mount")
-    mounted = ["/proc/cpuinfo"]
-
-    def as_it_was() -> None:
-        if mounted:
-            run(*inside, "umount", "--lazy", mounted.pop())
-
-    run(*inside, "mount", "--bind", text, *mounted)
-    try:
-        yield as_it_was
-    finally:
-        as_it_was()
+    run(*inside, "mount", "--bind", text, "/proc/cpuinfo")
+    with ExitStack() as undone:
+        undone.callback(run, *inside, "umount", "--lazy", "/proc/cpuinfo")
+        yield undone.close
 
 
 @contextmanager
@@ -238,17 +219,10 @@ def killed_controller() -> Iterator[None]:
 @contextmanager
 def killed_slurmd(node: str) -> Iterator[Callable[[], None]]:
     """Kill a node's slurmd, until the function given is called."""
-    dead = [node]
-
-    def start_again() -> None:
-        if dead:
-            cluster("start-node", dead.pop())
-
     cluster("kill-node", node)
-    try:
-        yield start_again
-    finally:
-        start_again()
+    with ExitStack() as undone:
+        undone.callback(cluster, "start-node", node)
+        yield undone.close
 
 
 @contextmanager
@@ -261,7 +235,8 @@ def on_a_small_disk(folder: Path, mebibytes: int = 64) -> Iterator[None]:
         file.truncate(mebibytes << 20)
     run("mkfs.ext4", "-q", "-m", "0", image)
     device = run("losetup", "--find", "--show", image).strip()
-    places = [[], *(["nsenter", f"--target={holder}", "--mount"] for holder in _holders())]
+    holders = [path.read_text().strip() for path in layout.STATE.glob("nodes/*/holder.pid")]
+    places = [[], *(["nsenter", f"--target={holder}", "--mount"] for holder in holders)]
     try:
         for place in places:
             run(*place, "mount", device, folder)
@@ -271,11 +246,6 @@ def on_a_small_disk(folder: Path, mebibytes: int = 64) -> Iterator[None]:
         for place in places:
             run(*place, "umount", "--lazy", folder)
         run("losetup", "--detach", device)
-
-
-def _holders() -> list[str]:
-    """The processes that keep the nodes' namespaces open."""
-    return [path.read_text().strip() for path in layout.STATE.glob("nodes/*/holder.pid")]
 
 
 def filled(folder: Path) -> Path:

@@ -1,6 +1,5 @@
 """A small study on the virtual cluster, and what must hold of it whatever happened to it."""
 
-import hashlib
 import os
 import re
 import shutil
@@ -11,16 +10,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
-import toys
 import yaml
 from clones import SNAKEMAKE, borrow_images, never_wait_for_quiet, own_package
-from cluster import LONGEST_SECONDS, ROOT, jobs, run, wait_for
+from cluster import LONGEST_SECONDS, jobs, run, wait_for
 from msgspec.structs import replace
 
-from parity.core.files import read_json, write_json
+from parity.core.files import digest, read_json
 from parity.plan.plan import read_plan
 from parity.runtimes import every_arm
 from parity.software.images import ImageRecord
@@ -50,8 +47,6 @@ STUDY = {
 
 @dataclass(frozen=True)
 class Ended:
-    """How a workflow ended, and what it said."""
-
     status: int
     said: str
 
@@ -77,15 +72,14 @@ class Workflow:
                 start_new_session=True,
             )  # fmt: skip
 
-    def ended(self, seconds: float = LONGEST_SECONDS) -> Ended:
-        """Wait until it ends."""
+    def ended(self, seconds: float = 3 * LONGEST_SECONDS) -> Ended:
+        # While no job ends the executor asks ever more rarely, down to once in 180 s.
         try:
             return Ended(self.process.wait(seconds), self.said())
         except subprocess.TimeoutExpired as late:
             raise AssertionError(f"it does not end; it said:\n{self.said()}") from late
 
     def said(self) -> str:
-        """What it has said so far."""
         return self._log.read_text()
 
     def kill(self) -> None:
@@ -101,20 +95,13 @@ class Study:
         self.folder, self._started = clone, 0
         self.dataset = clone / f"results/live/faults-{scale}"
         self.blocks = clone / "results/blocks"
+        # The table of all runs, and the image that `take_image` gives it.
+        self.target = f"results/live/faults-{scale}/records/runs.parquet"
+        self.image = clone.with_name("image.sqfs")
         never_wait_for_quiet(clone, "slurm")
         (clone / FILE).write_text(yaml.safe_dump(STUDY))
         config = {"study": FILE, "scale": scale, "system": SYSTEM}
         (clone / "config/slurm.yaml").write_text(yaml.safe_dump(config))
-
-    @property
-    def target(self) -> str:
-        """The table of all runs."""
-        return f"results/live/{self.dataset.name}/records/runs.parquet"
-
-    @property
-    def image(self) -> Path:
-        """The image that `take_image` gave it."""
-        return self.folder.with_name("image.sqfs")
 
     def take_image(self, images: Mapping[str, ImageRecord]) -> None:
         """Use a copy of the image that its arm runs from."""
@@ -125,14 +112,9 @@ class Study:
 
     def take_a_program_that_leaves_another(self) -> None:
         """Measure a program that starts another one, which does not end with it."""
-        words = '("/bin/dd", "if=/dev/zero", "of=/dev/null", *pieces)'
-        assert words in toys.BENCHMARK
-        shell = f"setsid {LEFT} --follow /dev/null & exec dd if=/dev/zero of=/dev/null "
-        benchmark = toys.BENCHMARK.replace(
-            words, f'("/bin/sh", "-c", "{shell}" + " ".join(pieces))'
-        )
-        (self.folder / "workflow/parity/benchmarks/toy_copy.py").write_text(benchmark)
-        measured = {"toy-copy": {"margin_percent": 25, "factors": {"piece": ["small"]}}}
+        script = f"setsid {LEFT} --follow /dev/null & exec sleep 0.5"
+        command = {"title": "Left", "program": ["/bin/sh", "-c", script], "binaries": ["/bin/sh"]}
+        measured = {"leaves": {"margin_percent": 25, "command": command}}
         scales = {"one": {"blocks": 1, "arms": NATIVES}}
         study = STUDY | {"benchmarks": measured, "scales": scales}
         (self.folder / FILE).write_text(yaml.safe_dump(study))
@@ -149,9 +131,8 @@ class Study:
             if workflow.process.poll() is None:
                 workflow.kill()
 
-    def complete(self, *words: str, target: str = "") -> Ended:
-        """Start the workflow and wait for its end."""
-        with self.started(*words, target=target) as workflow:
+    def complete(self, *words: str) -> Ended:
+        with self.started(*words) as workflow:
             return workflow.ended()
 
     def jobs(self) -> list[str]:
@@ -189,7 +170,6 @@ class Study:
         )
 
     def attempts(self) -> int:
-        """How many attempts were made so far."""
         return len(list(self.blocks.glob("*/runs/*/attempt-*")))
 
     def _allocation(self, attempt: Path) -> dict[str, str]:
@@ -197,21 +177,16 @@ class Study:
         return read_json(starts[-1])["allocation"]
 
     def job_of(self, attempt: Path) -> str:
-        """The job that makes an attempt."""
         return self._allocation(attempt)["allocation.JobId"]
 
     def hosts_of(self, attempt: Path) -> list[str]:
-        """The nodes of an attempt's job."""
         return self._allocation(attempt)["allocation.hosts"].split(",")
 
     def evidence(self, at_work: Path | None = None) -> dict[str, str]:
         """Checksums of all that attempts have left so far, but for one that is at work."""
         found = self.blocks.glob("*/runs/*/*/**/*")
         files = [path for path in found if path.is_file() and at_work not in path.parents]
-        return {
-            str(path.relative_to(self.folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in files
-        }
+        return {str(path.relative_to(self.folder)): digest(path) for path in files}
 
     def accounts(self, evidence: dict[str, str]) -> dict[str, int]:
         """What became of the runs, after checks that hold after every fault.
@@ -240,10 +215,3 @@ class Study:
 
 def _birth(path: Path) -> str:
     return read_json(path.parent / "started.json")["started"]
-
-
-def record_row(name: str, row: Mapping[str, Any]) -> None:
-    """Keep what a test saw, for `make faults`."""
-    folder = ROOT / "results/faults"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / f"{name}.json", row)

@@ -13,7 +13,6 @@ from parity.report.view import View
 
 
 def texts(figure: plt.Figure) -> str:
-    """All words in a figure."""
     return " | ".join(text.get_text() for text in figure.findobj(plt.Text))
 
 

@@ -9,47 +9,10 @@ from typing import Any
 SOLVER = Path(__file__).with_name("programs") / "sums.c"
 PROGRAM = "/opt/app/solver"
 
-BENCHMARK = f'''"""A program that lies in an image alone."""
-
-from collections.abc import Mapping
-from typing import Any
-
-from parity.benchmarks.programs import installed
-from parity.benchmarks.description import Quantity
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import said_by
-from parity.core.commands import Availability
-
-TIME = Quantity("time", "wall-clock time", "s", "lower", "external")
-
-
-class Solver(Benchmark):
-    """It adds, and says the sum."""
-
-    name = "solver"
-    title = "Solver"
-    packages = ()
-    binaries = ("{PROGRAM}",)
-    parameters = {{"terms": {{"type": "integer", "default": 100000000, "description": "Terms."}}}}
-    metrics = (TIME,)
-    primary = ("time",)
-
-    def probe(self) -> Availability:
-        """Not here."""
-        return installed(self.binaries, self.packages)
-
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """Its path in the image."""
-        return Program((self.binaries[0], str(parameters["terms"])), node.cpus[:1])
-
-    def read(self, outputs: Outputs) -> Parsed:
-        """The clock's time, if it said the sum."""
-        said_by({{"sum": r"^sum ([0-9.]+)$"}}, outputs.stdout).positive("sum")
-        return Parsed(valid=True, metrics=(TIME.measured(outputs.wall_seconds[0]),))
-
-
-BENCHMARK = Solver()
-'''
+COMMAND = {
+    "title": "Solver", "program": [PROGRAM, "100000000"], "binaries": [PROGRAM], "cpus": 1,
+    "valid": "^sum [0-9.]+$",
+}  # fmt: skip
 
 
 def study(image: Path | str, arms: list[str]) -> dict[str, Any]:
@@ -58,13 +21,12 @@ def study(image: Path | str, arms: list[str]) -> dict[str, Any]:
     return {
         "study": "foreign", "title": "An image of one's own", "reproduces": "none", "seed": 7,
         "image": {"from": str(image)}, "reference": "chroot-a", "aa_pair": pair,
-        "arms": pair + arms, "benchmarks": {"solver": {"margin_percent": 25}},
+        "arms": pair + arms, "benchmarks": {"solver": {"margin_percent": 25, "command": COMMAND}},
         "scales": {"tiny": {"blocks": 2}},
     }  # fmt: skip
 
 
 def solver(folder: Path) -> Path:
-    """The program, compiled."""
     words = ["gcc", "-O2", "-static", "-o", folder / "solver", SOLVER]
     subprocess.run(words, check=True)
     return folder / "solver"
@@ -115,7 +77,6 @@ def _packed(root: Path) -> Path:
 
 
 def layout(folder: Path, tar: Path) -> Path:
-    """An OCI layout of one layer."""
     image = f"{folder}:app"
     layer = ["raw", "add-layer", "--image", image, tar]
     for words in (["init", "--layout", folder], ["new", "--image", image], layer):

@@ -47,7 +47,6 @@ class GoldenRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def text(self) -> str:
-        """The text that is looked at."""
         text = golden(self.of) if self.of else ""
         for old, new in self.replace.items():
             assert old in text, f"{self.of} does not hold {old!r}"
@@ -71,7 +70,6 @@ class GoldenRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )  # fmt: skip
 
     def __str__(self) -> str:
-        """Its name among tests."""
         changed = next(iter(self.replace), "")
         return " ".join(filter(None, (self.benchmark, self.of, self.reason, changed[:30])))
 
@@ -86,5 +84,4 @@ def of_folder(path: Path) -> Iterator[GoldenRun]:
 
 
 def golden_runs() -> list[GoldenRun]:
-    """All runs of all folders."""
     return [run for path in sorted(GOLDEN.glob("*/expect.yaml")) for run in of_folder(path)]

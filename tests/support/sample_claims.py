@@ -63,7 +63,6 @@ def verdict(position: int, claim: str, verdict: str, cells: list[dict], **change
 
 
 def judgement(view: View) -> Judgement:
-    """The verdicts and the evidence of the sample."""
     compute = evidence(view, "compute", 1, "sysbench", "time")
     linear = evidence(view, "linear", 1, "hpcc", "hpl")
     linear += evidence(view, "linear", 2, "likwid-stream", "bandwidth")

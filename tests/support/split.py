@@ -60,7 +60,6 @@ BESERRA = [case("hpcc", (1, 4, each)) for each in (1, 2, 4)]
 
 
 def plan(study: str, cases: Sequence[Mapping[str, Any]], blocks: int = 12) -> Any:
-    """A plan of these cases in all arms."""
     used = {c["benchmark"]: c["benchmark"].upper() for c in cases}
     return crossed(
         f"{study}-synthetic", cases, ARMS, blocks, title=f"Synthetic numbers of {study}",
@@ -86,7 +85,7 @@ def view(
     made = plan(study, cases, blocks)
     rows = synthetic.records(made, effects(cases), absent=absent)
     waited = _waits(rows["metrics"])
-    found = synthetic.view(folder, made, {**rows, "metrics": waited}, beside=False)
+    found = synthetic.view(folder, made, {**rows, "metrics": waited})
     return replace(found, published=published_tables(PUBLISHED))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from plans import block_record_of
 from planted_truth.plans import crossed
 
-from parity.analysis import analysis, dataset, sensitivity
+from parity.analysis import analysis, dataset
 from parity.core.documents import canonical
 from parity.plan.plan import Block, Plan, Run, write_plan
 from parity.records import schema
@@ -36,18 +36,19 @@ BENCHMARKS = {
 # Benchmark, margin, and per metric: centre, coefficient of variation, unit, better, primary.
 Entry = tuple[str, float | None, Mapping[str, Sequence[Any]]]
 ALL_CASES: dict[str, Entry] = {
-    case: (entry["benchmark"], entry["margin"], entry["metrics"])
+    case: (benchmark, margin, metrics)
     for part in ("usual", "placed", "spack")
-    for case, entry in _TABLES[part].items()
+    for case, (benchmark, margin, _, metrics) in _TABLES[part].items()
 }
 CASES = {case: ALL_CASES[case] for case in _TABLES["usual"]}
 PLACES = {
-    case: dict(zip(("nodes", "ranks"), entry["place"], strict=True))
+    case: dict(zip(("nodes", "ranks"), place, strict=True))
     for part in ("placed", "spack")
-    for case, entry in _TABLES[part].items()
-    if "place" in entry
+    for case, (_, _, place, _) in _TABLES[part].items()
+    if place
 }
 Effects = Mapping[tuple[str, str], float]
+_OF_RUN = ("campaign", "block", "block_number", "run", "attempt", "benchmark", "case", "arm")
 
 
 def _plan(campaign, names, blocks, arms, parameters, **content) -> Plan:
@@ -75,7 +76,6 @@ def _plan(campaign, names, blocks, arms, parameters, **content) -> Plan:
 
 
 def plan(blocks: int = 3, arms: Iterable[str] = tuple(RUNTIMES)) -> Plan:
-    """A plan of all usual cases and the arms."""
     later = {"benchmark": "hpcg", "reason": "comes with a later study"}
     notes = {"hpcc": "STREAM's arrays are smaller than four last-level caches."}
     return _plan(
@@ -138,10 +138,10 @@ def ladder_plan(blocks: int = 3) -> Plan:
     return spack_plan("ladder", ("hpcg-1x1",), blocks, more)
 
 
-def run_row(plan: Plan, block: Block, run: Run, **changes: Any) -> dict[str, Any]:
-    """A row of the runs table for a valid run, with any column changed."""
+def _run_row(plan: Plan, block: Block, run: Run) -> dict[str, Any]:
+    """A row of the runs table for a valid run."""
     native = run.arm.startswith("native")
-    row = {
+    return {
         "campaign": plan.campaign, "block": block.name, "block_number": block.number,
         "run": run.name, "attempt": 1, "position": 1, "session": 1,
         "benchmark": ALL_CASES[run.case][0], "case": run.case, "arm": run.arm,
@@ -152,26 +152,6 @@ def run_row(plan: Plan, block: Block, run: Run, **changes: Any) -> dict[str, Any
         "image_digest": "" if native else "sha256:" + "d" * 64, "binary_sha256": "b" * 64,
         "closure_sha256": "c" * 64, "stdout_sha256": "a" * 64,
     }  # fmt: skip
-    assert not set(changes) - set(row), "unknown columns"
-    return row | changes
-
-
-def metric_rows(
-    run: Mapping[str, Any], values: Mapping[str, float], valid: bool = True
-) -> list[dict[str, Any]]:
-    """Rows of the metrics table for one run."""
-    key = ("campaign", "block", "block_number", "run", "attempt", "benchmark", "case", "arm")
-    rows = []
-    for metric, value in values.items():
-        _, _, unit, better, primary = ALL_CASES[run["case"]][2][metric]
-        rows.append(
-            {name: run[name] for name in key}
-            | {
-                "metric": metric, "value": value, "unit": unit, "better": better,
-                "clock": "internal", "primary": primary, "valid": valid,
-            }
-        )  # fmt: skip
-    return rows
 
 
 def records(
@@ -197,30 +177,28 @@ def records(
     for block in plan.blocks:
         shared = np.random.default_rng(block.number).normal(0, block_spread)
         for run in block.runs:
-            key = (run.case, run.arm)
+            key, facts = (run.case, run.arm), ALL_CASES[run.case][2]
             noise = {
                 metric: float(np.exp(shared + random.normal(0, cv)))
-                for metric, (_, cv, *_) in ALL_CASES[run.case][2].items()
+                for metric, (_, cv, *_) in facts.items()
             }
+            runs.append(row := _run_row(plan, block, run))
             if run.arm in absent:
-                runs.append(
-                    run_row(
-                        plan, block, run, attempt=0, stage="planned", reason="not-tested",
-                        detail=absent[run.arm], exit_code=None, started="",
-                    )
-                )  # fmt: skip
+                row |= {"attempt": 0, "stage": "planned", "reason": "not-tested",
+                        "detail": absent[run.arm], "exit_code": None, "started": ""}  # fmt: skip
                 continue
-            changes = {"closure_sha256": "f" * 64} if key in confounded else {}
+            row |= {"closure_sha256": "f" * 64} if key in confounded else {}
             if planted := failures.get((block.number, run.name)):
-                changes |= dict(zip(("stage", "reason"), planted, strict=True))
-            row = run_row(plan, block, run, **changes)
-            runs.append(row)
-            if row["stage"] in ("parsed", "valid"):
-                values = {
-                    metric: _value(run, metric, noise[metric], effects.get(key, 1.0))
-                    for metric in noise
-                }
-                metrics += metric_rows(row, values, valid=row["stage"] == "valid")
+                row["stage"], row["reason"] = planted
+            if row["stage"] not in ("parsed", "valid"):
+                continue
+            ids = {name: row[name] for name in _OF_RUN}
+            for metric, (_, _, unit, better, primary) in facts.items():
+                value = _value(run, metric, noise[metric], effects.get(key, 1.0))
+                metrics.append(ids | {
+                    "metric": metric, "value": value, "unit": unit, "better": better,
+                    "clock": "internal", "primary": primary, "valid": row["stage"] == "valid",
+                })  # fmt: skip
     return {"runs": runs, "metrics": metrics}
 
 
@@ -238,29 +216,21 @@ def write(
     (folder / "records").mkdir(parents=True, exist_ok=True)
     write_plan(folder / "plan.json", plan)
     (folder / PROVENANCE).write_text(json.dumps(provenance(plan)))
-    made = {
-        "blocks": block_rows(plan, scale_label),
-        "nodes": node_rows(plan),
-        "images": image_rows(plan),
-    }
-    tables = made | dict(rows)
+    tables = {
+        "blocks": _block_rows(plan, scale_label), "nodes": _node_rows(plan),
+        "images": _image_rows(plan), **rows,
+    }  # fmt: skip
     for name, table in schema.TABLES.items():
         schema.write(table, tables.get(name, []), folder / "records" / f"{name}.parquet")
     return folder
 
 
 def view(
-    folder: Path,
-    plan: Plan,
-    rows: Mapping[str, list[dict[str, Any]]],
-    scale_label: str = "vm",
-    beside: bool = False,
+    folder: Path, plan: Plan, rows: Mapping[str, list[dict[str, Any]]], scale_label: str = "vm"
 ) -> View:
-    """Write a dataset, analyse it (`beside`: by all methods), read it as the presentation does."""
+    """Write a dataset, analyse it, read it as the presentation does."""
     loaded = dataset.load(write(folder, plan, rows, scale_label))
     analysis.write(analysis.analyse(loaded), folder / "analysis")
-    if beside:
-        sensitivity.write(loaded, analysis.read(folder / "analysis"), folder)
     return views.load(folder)
 
 
@@ -275,7 +245,7 @@ def provenance(plan: Plan) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def block_rows(plan: Plan, scale_label: str) -> list[dict[str, Any]]:
+def _block_rows(plan: Plan, scale_label: str) -> list[dict[str, Any]]:
     """Blocks of one session each, whose records say little but where it was."""
     return [
         {
@@ -290,7 +260,7 @@ def block_rows(plan: Plan, scale_label: str) -> list[dict[str, Any]]:
     ]
 
 
-def node_rows(plan: Plan) -> list[dict[str, Any]]:
+def _node_rows(plan: Plan) -> list[dict[str, Any]]:
     """A few facts of a node that does not exist."""
     facts = {"cpu_model": "Synthetic CPU", "kernel": "6.0.0-synthetic", "config_hz": "250"}
     return [
@@ -304,7 +274,7 @@ def node_rows(plan: Plan) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def image_rows(plan: Plan) -> list[dict[str, Any]]:
+def _image_rows(plan: Plan) -> list[dict[str, Any]]:
     """A digest chain, one format of which could not be made."""
     chain = [("base", ""), ("oci", "base"), ("directory", "oci"), ("squashfs", "directory")]
     chain += [("sif", "oci"), ("docker", "oci"), ("podman", "oci")]

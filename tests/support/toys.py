@@ -34,11 +34,9 @@ BENCHMARK = '''"""A toy: dd from one device to another. It brings no figure of i
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks.programs import installed
 from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import said_by
-from parity.core.commands import Availability
 
 TIME = Quantity("time", "copying time", "s", "lower", shown="ms", factor=1e3)
 RATE = Quantity("rate", "copying rate", "GB/s", "higher")
@@ -52,31 +50,17 @@ class ToyCopy(Benchmark):
     packages = ("coreutils",)
     binaries = ("/bin/dd",)
     factors: ClassVar = {"piece": ("small", "large")}
-    parameters: ClassVar = {
-        "count": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 1_000_000,
-            "default": 4000,
-            "description": "How many pieces are copied.",
-        }
-    }
+    parameters: ClassVar = {"count": {"type": "integer", "default": 4000, "description": "Pieces."}}
     metrics = (TIME, RATE)
     primary = (TIME.metric, RATE.metric)
     spelt: ClassVar = {"small": "64 KiB", "large": "256 KiB"}
 
-    def probe(self) -> Availability:
-        """Whether dd is installed."""
-        return installed(self.binaries, self.packages)
-
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """dd with pieces of one size."""
         size = {"small": "64K", "large": "256K"}[parameters["piece"]]
         pieces = (f"bs={size}", f"count={parameters['count']}")
         return Program(("/bin/dd", "if=/dev/zero", "of=/dev/null", *pieces), node.cpus[:1])
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Its own time and rate."""
         lines = {"size": r"^([0-9]+) bytes", "time": r"copied, ([0-9.e-]+) s"}
         said = said_by(lines, outputs.stderr)
         seconds = said.positive("time")

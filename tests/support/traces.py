@@ -1,13 +1,20 @@
-"""Traces of selfish that tests make up."""
+"""Traces of selfish, and other files as trace.h has them, that tests make up."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parity.benchmarks.traces import ENTRY, HEADS, MODES, VERSION
+
+
+def packed(said: Mapping[str, Any], layout: np.dtype[np.void], entries: Any) -> bytes:
+    """A file as trace.h has it: its head by the layout's names, and its entries."""
+    content = np.array([tuple(said[name] for name in layout.names or ())], layout).tobytes()
+    content += np.array(entries, ENTRY).tobytes()
+    return content + zlib.crc32(content).to_bytes(4, "little")
 
 
 def trace(
@@ -28,7 +35,4 @@ def trace(
     start |= {"burst_us": 0, "shares": 1024, "weight": 0, "cpus": 1}
     start |= {"cpu_ns": int(0.75e9 * seconds)}
     start |= {"duration_ns": int(1e9 * seconds), "locked": locked, "count": len(entries)} | head
-    layout = HEADS.get(start["version"], HEADS[VERSION])
-    words = tuple(start[name] for name in layout.names)
-    content = np.array([words], layout).tobytes() + np.array(entries, ENTRY).tobytes()
-    return content + zlib.crc32(content).to_bytes(4, "little")
+    return packed(start, HEADS.get(start["version"], HEADS[VERSION]), entries)

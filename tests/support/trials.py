@@ -4,8 +4,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from parity.benchmarks import benchmarks
 from parity.measure.block import run_block
@@ -86,8 +89,17 @@ def runner_of(plan: Plan, folder: Path, images=NO_IMAGES) -> dict[str, Any]:
     return {"args": words, "env": os.environ | {"PYTHONPATH": str(WORKFLOW)}}
 
 
+def running(wanted: Callable[[list[str]], object]) -> list[psutil.Process]:
+    """The processes whose words are wanted."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if (words := process.cmdline()) and wanted(words):
+                found.append(process)
+    return found
+
+
 def wait_for(holds: Callable[[], object], seconds: float = 180) -> None:
-    """Wait until something is true; AssertionError: not so long."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"

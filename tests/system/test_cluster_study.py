@@ -42,7 +42,7 @@ def finished(clone: Path, images: dict) -> Path:
     content = yaml.safe_load(study.read_text())
     content["scales"]["smoke"]["blocks"] = BLOCKS
     study.write_text(yaml.safe_dump(content))
-    words = [sys.executable, "tools/cluster_test.py"]
+    words = [sys.executable, "tools/virtual_cluster", "test"]
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run(
         words, cwd=clone, env=environment, capture_output=True, text=True, timeout=1500

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ from parity.claims.verdicts import Judgement
 from parity.report import formatting
 from parity.report.dashboard import page
 from parity.report.dashboard.page import Content
-from parity.report.view import View, origin_of
+from parity.report.view import View, origin_of, rows_of
 
 pytestmark = [pytest.mark.system, pytest.mark.beside]
 ROOT = Path(__file__).parents[2]
@@ -95,13 +96,10 @@ def browser(tmp_path_factory) -> Iterator[Browser]:
 
 
 @pytest.fixture()
-def context(browser: Browser, request, tmp_path: Path) -> Iterator[BrowserContext]:
+def context(browser: Browser, request) -> Iterator[BrowserContext]:
     """A window of the browser; every test ends with a look at what it asked for and said."""
-    made = browser.new_context(
-        **({"viewport": {"width": 1280, "height": 900}} | getattr(request, "param", {})),
-        reduced_motion="reduce",
-        offline=True,
-    )
+    look = {"viewport": {"width": 1280, "height": 900}} | getattr(request, "param", {})
+    made = browser.new_context(**look, reduced_motion="reduce", offline=True)
     made.set_default_timeout(10_000)
     asked, said = [], []
     made.on("request", lambda request: asked.append(request.url))
@@ -177,27 +175,19 @@ def test_a_text_of_the_data_is_never_markup(context: BrowserContext, address: st
     assert opened.title() == "hostile · Parity"
 
 
-def test_from_a_claim_to_a_run_and_back(context, address, view, tmp_path) -> None:
+def test_from_a_claim_to_a_run_and_back(context, address, view) -> None:
     opened = _open(context, address)
     opened.get_by_role("link", name="claim linear takes").click()
     expect(opened.locator(".facts").first).to_contain_text("HPL for HPCG")
     cells = opened.get_by_role("region", name="Cells of test 2")
-    (found,) = (row for row in view.comparisons("likwid-stream", "bandwidth").values()
-                if row.arm == "docker")  # fmt: skip
+    found = view.comparisons("likwid-stream", "bandwidth")["docker"]
     row = cells.get_by_role("row").filter(has_text="Docker")
-    said = f"{found.estimate:.3f} [{found.low95:.3f}, {found.high95:.3f}]"
-    expect(row).to_contain_text(said)
+    expect(row).to_contain_text(f"{found.estimate:.3f} [{found.low95:.3f}, {found.high95:.3f}]")
     row.get_by_role("link", name="Docker").click()
     blocks = opened.get_by_role("region", name="Blocks of Docker")
-    pairs = view.analysis.pairs.query(
-        "case == 'likwid-stream' and metric == 'bandwidth' and arm == 'docker'"
-    ).sort_values("block")
     expect(blocks.locator("tbody tr")).to_have_count(found.blocks)
-    shown = blocks.locator("tbody tr").evaluate_all(
-        "rows => rows.map(row => [...row.cells].slice(1, 6).map(cell => Number(cell.textContent)))"
-    )
-    assert len(shown) == len(pairs) == found.blocks
-    for (value, *others), pair in zip(shown, pairs.itertuples(), strict=True):
+    for line, pair in zip(_blocks(opened), _pairs(view, "likwid-stream", "bandwidth"), strict=True):
+        value, *others = map(float, [*line.values()][1:6])
         natives, ratios = others[:2], others[2:]
         assert value == pytest.approx(pair.value, rel=1e-4)
         assert geometric_mean(natives) == pytest.approx(pair.reference_value, rel=1e-4)
@@ -210,14 +200,12 @@ def test_from_a_claim_to_a_run_and_back(context, address, view, tmp_path) -> Non
     assert float(re.search(r"in all ([\d.]+)", label)[1]) == ratio
     blocks.locator("tbody tr").first.get_by_role("link").first.click()
     run = view.dataset.runs.query("run == 'likwid-stream.docker'").sort_values("block").iloc[0]
-    main = opened.locator("main")
-    for text in (run["image_digest"], run["binary_sha256"], run["started"][:10], "Memory"):
-        expect(main).to_contain_text(text)
+    kernel = view.dataset.nodes.query("fact == 'kernel'")["value"].iloc[0]
+    for text in (run["image_digest"], run["binary_sha256"], run["started"][:10], "Memory", kernel):
+        expect(opened.locator("main")).to_contain_text(text)
     command = opened.get_by_label("Exact command", exact=True).inner_text()
     assert shlex.split(opened.locator("pre.command").text_content()) == json.loads(run["command"])
     assert command.startswith("docker run")
-    kernel = view.dataset.nodes.query("fact == 'kernel'")["value"].iloc[0]
-    expect(main).to_contain_text(kernel)
     opened.get_by_role("navigation").get_by_role("link", name="Docker").click()
     expect(opened.get_by_role("heading", level=1)).to_contain_text("Docker against Native A")
     opened.go_back()
@@ -233,9 +221,10 @@ def _blocks(opened: Page) -> list[dict[str, str]]:
     )
 
 
-def _number(shown: str) -> float:
-    """A number as the page writes it."""
-    return float(shown.replace("\N{MINUS SIGN}", "-"))
+def _pairs(view: View, case: str, metric: str) -> list[Any]:
+    """What Docker gave beside the reference, block by block."""
+    wanted = "case == @case and metric == @metric and arm == 'docker'"
+    return rows_of(view.analysis.pairs.query(wanted).sort_values("block"))
 
 
 @pytest.mark.parametrize(("cell", "unit", "effect", "scale"), [
@@ -244,27 +233,19 @@ def _number(shown: str) -> float:
     ("memory/1/memory/node_used_increment", " (MiB)", "Difference (MiB) from", 1),
     ("start/1/startup-cold/start_seconds", " (ms)", "Difference (ms) from", 1000),
 ])  # fmt: skip
-def test_the_lines_of_a_cell_give_the_effects_that_its_estimate_rests_on(
-    context: BrowserContext, address: str, view: View, cell: str, unit: str, effect: str,
-    scale: float | None,
-) -> None:  # fmt: skip
-    opened = _open(context, address, f"#/claim/{cell}/{DOCKER}")
-    pairs = view.analysis.pairs
-    case, metric = cell.split("/")[2:]
-    is_cell = (pairs["case"] == case) & (pairs["metric"] == metric) & (pairs["arm"] == "docker")
-    pairs = pairs[is_cell]
-    natives = ["Native A", "Native B"]
-    effects = [f"{effect} {native}" for native in natives]
-    lines = _blocks(opened)
-    shown = [f"Docker{unit}", *(native + unit for native in natives), *effects]
-    assert list(lines[0]) == ["Block", *shown, "Counts"]
-    numbers = {block.name: block.number for block in view.plan.blocks}
-    of_block = dict(zip(pairs["block"].map(numbers), pairs["effect"], strict=True))
-    assert {line["Counts"] for line in lines if int(line["Block"]) in of_block} == {"yes"}
-    assert {line["Counts"] for line in lines if int(line["Block"]) not in of_block} <= {"no"}
+def test_the_lines_of_a_cell_give_its_effects(context, address, view, cell, unit, effect, scale):
+    lines = _blocks(_open(context, address, f"#/claim/{cell}/{DOCKER}"))
+    effects = [f"{effect} Native {native}" for native in "AB"]
+    arms = [arm + unit for arm in ("Docker", "Native A", "Native B")]
+    assert list(lines[0]) == ["Block", *arms, *effects, "Counts"]
+    numbers = {block.name: str(block.number) for block in view.plan.blocks}
+    pairs = _pairs(view, *cell.split("/")[2:])
+    of_block = {numbers[pair.block]: pair.effect for pair in pairs}
+    assert {line["Counts"] for line in lines if line["Block"] in of_block} == {"yes"}
+    assert {line["Counts"] for line in lines if line["Block"] not in of_block} <= {"no"}
     for number, planned in of_block.items():
-        (line,) = (line for line in lines if line["Block"] == str(number))
-        values = [_number(line[head]) for head in effects]
+        (line,) = (line for line in lines if line["Block"] == number)
+        values = [float(line[head].replace("\N{MINUS SIGN}", "-")) for head in effects]
         if scale is None:
             assert geometric_mean(values) == pytest.approx(math.exp(planned), abs=6e-5)
         else:
@@ -472,12 +453,6 @@ def made(clone: Path) -> Path:
     return path
 
 
-def _tested(judged: Judgement) -> dict[str, set[str]]:
-    """What each claim is on the systems that test it."""
-    rows = judged.verdicts[judged.verdicts["verdict"] != "not-tested"]
-    return rows.groupby("claim")["verdict"].agg(set).to_dict()
-
-
 def test_every_claim_of_the_archives_opens_and_leads_to_a_run(context, made, tmp_path) -> None:
     opened = _open(context, made.as_uri())
     folders = sorted((made.parents[1] / "archive").glob("*/claims"))
@@ -486,7 +461,10 @@ def test_every_claim_of_the_archives_opens_and_leads_to_a_run(context, made, tmp
     assert 1 < judged.verdicts["judged"].nunique() <= len(folders)
     leading = set(judged.evidence.loc[judged.evidence["case"] != "", "claim"])
     known = judged.verdicts["claim"].drop_duplicates()
-    verdicts = {claim: _tested(judged).get(claim, {"not-tested"}) for claim in known}
+    # What each claim is on the systems that test it.
+    rows = judged.verdicts[judged.verdicts["verdict"] != "not-tested"]
+    tested = rows.groupby("claim")["verdict"].agg(set).to_dict()
+    verdicts = {claim: tested.get(claim, {"not-tested"}) for claim in known}
     _expect_claims(opened, *sorted(known, key=lambda claim: verdicts[claim] == {"not-tested"}))
     for verdict in set().union(*verdicts.values()):
         count = sum(verdict in of_claim for of_claim in verdicts.values())
@@ -553,9 +531,7 @@ def test_many_cases_are_told_by_benchmark(context: BrowserContext, made: Path) -
     expect(rows.get_by_role("link", name="Apptainer")).to_have_count(3)
 
 
-def test_a_cell_holds_a_runtime_as_a_site_offers_it_and_programs_of_people_come_first(
-    context: BrowserContext, made: Path
-) -> None:
+def test_a_cell_holds_a_runtime_as_offered_and_programs_of_people_come_first(context, made) -> None:
     opened = _open(context, made.as_uri())
     said = _matrix(opened)
     assert next(iter(said))[0].startswith(("GROMACS", "LAMMPS"))

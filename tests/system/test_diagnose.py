@@ -54,12 +54,6 @@ def folder(tmp_path_factory) -> Path:
     return made
 
 
-def container(folder: Path, options: str) -> str:
-    """The words of a container with these options, whose root is this machine's."""
-    engine = ("podman --runtime=runc run --rm --network=host", *ulimits())
-    return " ".join([*engine, f"-v {folder}:{folder}", options, "--rootfs /:O"])
-
-
 # By its name, where a cost is planted: the step, the container's options, the program's words.
 CAUSES = {
     "quota": ("CPU quota", "--cpus=0.3", "work 60000000"),
@@ -77,14 +71,14 @@ CAUSES = {
         "-v {folder}/slow:/opt/tool -e LD_PRELOAD=/opt/tool/libwork.so",
         "work 60000000",
     ),
-    "binding": ("CPU binding", "--cpuset-cpus=0", "two 60000000"),
     # Behind a site's script, which is not the program.
     "script": ("CPU binding", "--cpuset-cpus=0", "two 60000000"),
     "capability": ("capabilities", "--cap-drop=SYS_NICE", "priority 60000000"),
     "processes": ("limit of processes", "--pids-limit=20", "crowd 60000000"),
     "large": ("memory limit", "--memory=64m", "large 60000000"),
 }
-OFTEN = ("quota", "none")
+# A step that costs by itself would be named beside the quota, as it would where there is no cause.
+OFTEN = "quota"
 # A launcher that starts it twice, behind the container's own words.
 TWICE = """--container=/bin/sh -c '"$@"; "$@"' twice"""
 
@@ -93,9 +87,7 @@ def said_by(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """What `parity diagnose` says; each variable that only one side had would be measured."""
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     command = [sys.executable, "-m", "parity", "diagnose", *words]
-    return subprocess.run(
-        command, cwd=folder, env=kept, capture_output=True, text=True, check=False
-    )
+    return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True)
 
 
 def looked(folder: Path, outer: str, program: str, name: str, minutes: float) -> str:
@@ -111,14 +103,14 @@ def looked(folder: Path, outer: str, program: str, name: str, minutes: float) ->
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in OFTEN else pytest.mark.long) for name in CAUSES]
+    "name", [pytest.param(x, marks=() if x == OFTEN else pytest.mark.long) for x in CAUSES]
 )
 def test_a_planted_cause_is_named(folder, name):
     cause, options, program = CAUSES[name]
     engine = ("podman --runtime=runc run --rm --network=host", *ulimits())
-    options = options.format(folder=folder)
     # Its root is this machine's.
-    outer = " ".join([*engine, f"-v {folder}:{folder}", options, "--rootfs /:O"])
+    words = [*engine, f"-v {folder}:{folder}", options.format(folder=folder), "--rootfs /:O"]
+    outer = " ".join(words)
     if name == "script":
         script = folder / "site-run.sh"
         script.write_text(f'#!/bin/bash\nsleep 0.1\n{outer} "$@"')

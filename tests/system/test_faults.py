@@ -40,10 +40,10 @@ from cluster import (
     wait_until_quiet,
     wait_until_saved,
 )
-from disturbed import LEFT, SYSTEM, Study, Workflow, record_row
+from disturbed import LEFT, SYSTEM, Study, Workflow
 from virtual_cluster.processes import daemons
 
-from parity.core.files import read_json
+from parity.core.files import read_json, write_json
 
 pytestmark = [
     pytest.mark.system,
@@ -83,13 +83,9 @@ class Fault:
     title: str
     scale: str
     strike: Callable[[Study, Workflow, ExitStack], Callable[[], Any]]
-    states: tuple[str, ...]
+    states: tuple[str, ...] = ("FAILED",)
     words: tuple[str, ...] = ()
     before: Callable[[Study, ExitStack], Any] = field(default=lambda study, stack: None)
-
-
-def _nothing() -> None:
-    pass
 
 
 def _cancel(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
@@ -131,11 +127,6 @@ def _mix_processors(study: Study, workflow: Workflow, stack: ExitStack) -> Calla
     return mend
 
 
-def _have_all_nodes(study: Study, stack: ExitStack) -> None:
-    """The node that tells of other processors is in no allocation while another fault's is away."""
-    wait_until_idle()
-
-
 def _remove_image(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
     moved = study.image.rename(study.image.with_name("moved"))
     wait_for(study.jobs, "no job is submitted")
@@ -144,7 +135,7 @@ def _remove_image(study: Study, workflow: Workflow, stack: ExitStack) -> Callabl
 
 def _exceed_memory(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
     wait_for(lambda: study.attempt(1), "no run was begun")
-    return _nothing
+    return lambda: None
 
 
 def _exceed_time(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
@@ -164,27 +155,25 @@ def _small_disk(study: Study, stack: ExitStack) -> None:
     stack.enter_context(on_a_small_disk(study.folder))
 
 
+def _wait_until_idle(study: Study, stack: ExitStack) -> None:
+    wait_until_idle()
+
+
+# The runner may notice that a node is gone before Slurm does.
+GONE = ("NODE_FAIL", "FAILED")
 FAULTS = {
     "time": Fault("a job out of time", "one", _exceed_time, ("TIMEOUT",), words=SHORT),
-    # The runner may notice that a node is gone before Slurm does.
-    "node": Fault("the slurmd of a node killed", "nodes", _kill_node, ("NODE_FAIL", "FAILED")),
-    "stopped": Fault(
-        "the slurmd of a node stopped", "nodes", _stop_slurmd, ("NODE_FAIL", "FAILED")
-    ),
-    "link": Fault("the link of a node down", "nodes", _unplug, ("NODE_FAIL", "FAILED")),
+    "node": Fault("the slurmd of a node killed", "nodes", _kill_node, GONE),
+    "stopped": Fault("the slurmd of a node stopped", "nodes", _stop_slurmd, GONE),
+    "link": Fault("the link of a node down", "nodes", _unplug, GONE),
+    # The node that tells of other processors is in no allocation while another fault's is away.
     "processors": Fault(
-        "other processors on one node",
-        "nodes",
-        _mix_processors,
-        ("FAILED",),
-        before=_have_all_nodes,
+        "other processors on one node", "nodes", _mix_processors, before=_wait_until_idle
     ),
-    "image": Fault("the image removed", "image", _remove_image, ("FAILED",)),
+    "image": Fault("the image removed", "image", _remove_image),
     "cancel": Fault("a job cancelled with scancel", "two", _cancel, ("CANCELLED",)),
-    "memory": Fault("a job out of memory", "memory", _exceed_memory, ("FAILED",), words=SMALL),
-    "disk": Fault(
-        "the shared file system full", "one", _fill_disk, ("FAILED",), before=_small_disk
-    ),
+    "memory": Fault("a job out of memory", "memory", _exceed_memory, words=SMALL),
+    "disk": Fault("the shared file system full", "one", _fill_disk, before=_small_disk),
 }
 # What is away for a while, by the title of its row.
 AWAY = {
@@ -225,26 +214,22 @@ def new_study(slurm, new_clone, stack) -> Callable[[str], Study]:
 
 @pytest.fixture(scope="module")
 def begun() -> dict[str, Begun]:
-    """The studies that were disturbed, by fault."""
     return {}
 
 
-def _evidence_once_quiet(study: Study) -> dict[str, str]:
-    # Steps of a node whose slurmd was dead end half a minute after it is back.
-    wait_until_quiet()
-    return study.evidence()
-
-
-def _compare(name: str, row: dict[str, Any]) -> None:
-    """Keep what was seen, and hold the documentation to it."""
+def _compare(
+    name: str, title: str, seen: str, study: Study, before: int | None = None,
+    evidence: dict[str, str] | None = None,
+) -> None:  # fmt: skip
+    """Keep what was seen, and hold the documentation to it; `before`: attempts at the fault."""
+    made = 0 if before is None else study.attempts() - before
+    row = {"fault": title, "seen": seen, "second start": made, **study.accounts(evidence or {})}
     assert (row["lost"], row["doubled"]) == (0, 0)
-    record_row(name, row)
+    # `make faults` makes the documentation of them.
+    folder = ROOT / "results/faults"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / f"{name}.json", row)
     assert row == read_json(ROOT / "docs/faults.json").get(name), "other than in docs/faults.md"
-
-
-def _row(title: str, seen: str, study: Study, before: int, evidence: dict) -> dict[str, Any]:
-    made = study.attempts() - before
-    return {"fault": title, "seen": seen, "second start": made, **study.accounts(evidence)}
 
 
 # One of each kind for every day; all of them make the table of docs/faults.md.
@@ -263,7 +248,9 @@ def test_a_fault_strikes(name: str, new_study, begun, stack, request) -> None:
     mend = fault.strike(study, workflow, stack)
     wait_for(lambda: not study.jobs(), "the job does not end")
     mend()
-    begun[name] = Begun(study, workflow, _evidence_once_quiet(study))
+    # Steps of a node whose slurmd was dead end half a minute after it is back.
+    wait_until_quiet()
+    begun[name] = Begun(study, workflow, study.evidence())
 
 
 @pytest.mark.parametrize("name", EACH)
@@ -277,10 +264,9 @@ def test_a_second_start_completes_the_study(name: str, begun) -> None:
     attempts = study.attempts()
     second = study.complete()
     assert second.status == 0, second.said
-    seen = f"exit status 1; SLURM status {' or '.join(fault.states)}"
-    row = _row(fault.title, seen, study, attempts, begun[name].evidence)
     assert not strays()
-    _compare(name, row)
+    seen = f"exit status 1; SLURM status {' or '.join(fault.states)}"
+    _compare(name, fault.title, seen, study, attempts, begun[name].evidence)
 
 
 @pytest.mark.long
@@ -290,7 +276,7 @@ def test_a_killed_workflow_is_started_again_while_its_job_runs(new_study) -> Non
         attempt = study.wait_until_in_the_middle(first)
         with paused("sysbench") as end_pause:
             first.kill()
-            evidence, attempts = study.evidence(at_work=attempt), study.attempts()
+            so_far = study.attempts(), study.evidence(at_work=attempt)
             refused = study.complete()
             assert refused.status == 1
             assert study.complete("--unlock").status == 0
@@ -299,10 +285,9 @@ def test_a_killed_workflow_is_started_again_while_its_job_runs(new_study) -> Non
                 end_pause()
                 ended = second.ended()
     assert ended.status == 0, ended.said
-    seen = f"without `--unlock`, exit status 1; `{refused.found(_LOCKED)}`"
-    row = _row("the workflow killed with SIGKILL", seen, study, attempts, evidence)
     assert not strays() and not study.jobs()
-    _compare("sigkill", row)
+    seen = f"without `--unlock`, exit status 1; `{refused.found(_LOCKED)}`"
+    _compare("sigkill", "the workflow killed with SIGKILL", seen, study, *so_far)
 
 
 @pytest.mark.long
@@ -311,7 +296,7 @@ def test_a_second_workflow_in_the_same_folder_changes_nothing(new_study) -> None
     with study.started() as first:
         attempt = study.wait_until_in_the_middle(first)
         with paused("sysbench") as end_pause:
-            evidence, attempts = study.evidence(at_work=attempt), study.attempts()
+            so_far = study.attempts(), study.evidence(at_work=attempt)
             refused = study.complete()
             assert refused.status == 1
             # And a user who insists. Without its lock Snakemake removes a table that the other
@@ -322,10 +307,9 @@ def test_a_second_workflow_in_the_same_folder_changes_nothing(new_study) -> None
                     end_pause()
                     assert second.ended().status == 0, second.said()
                 assert first.ended().status == 0, first.said()
-    seen = f"of the second, exit status 1; `{refused.found(_LOCKED)}`"
-    row = _row("two workflows in the same folder", seen, study, attempts, evidence)
     assert not strays() and not study.jobs()
-    _compare("two", row)
+    seen = f"of the second, exit status 1; `{refused.found(_LOCKED)}`"
+    _compare("two", "two workflows in the same folder", seen, study, *so_far)
 
 
 @pytest.mark.long
@@ -336,7 +320,7 @@ def test_what_the_queue_needs_is_away_when_it_is_asked(name: str, new_study) -> 
     with study.started("--verbose") as workflow:
         attempt = study.wait_until_in_the_middle(workflow)
         with paused("sysbench"):
-            evidence, attempts = study.evidence(at_work=attempt), study.attempts()
+            so_far = study.attempts(), study.evidence(at_work=attempt)
             wait_until_saved(study.job_of(attempt))
             with away():
                 # Snakemake has asked, and asked again, and nobody answered.
@@ -344,7 +328,7 @@ def test_what_the_queue_needs_is_away_when_it_is_asked(name: str, new_study) -> 
         ended = workflow.ended()
     assert ended.status == 0, ended.said
     assert "Nothing to be done" in study.complete().said
-    _compare(name, _row(title, "nothing", study, attempts, evidence))
+    _compare(name, title, "nothing", study, *so_far)
 
 
 @pytest.mark.long
@@ -355,17 +339,15 @@ def test_a_cluster_that_is_gone_ends_the_workflow_with_a_message(new_study) -> N
     with study.started() as workflow:
         attempt = study.wait_until_in_the_middle(workflow)
         with paused("sysbench"):
-            evidence, attempts = study.evidence(at_work=attempt), study.attempts()
+            so_far = study.attempts(), study.evidence(at_work=attempt)
             wait_until_saved(study.job_of(attempt))
             with killed_controller():
                 ended = workflow.ended()
     assert ended.status == 1 and "Traceback" not in ended.said, ended.said
-    seen = f"exit status 1; `{ended.found('(Slurm has not answered for 0.1 minutes)')}`"
     wait_until_idle()
     assert study.complete().status == 0
-    _compare(
-        "gone", _row("Slurm gone for longer than our patience", seen, study, attempts, evidence)
-    )
+    seen = f"exit status 1; `{ended.found('(Slurm has not answered for 0.1 minutes)')}`"
+    _compare("gone", "Slurm gone for longer than our patience", seen, study, *so_far)
 
 
 @pytest.mark.long
@@ -373,14 +355,14 @@ def test_a_workflow_that_is_told_to_end_takes_its_jobs_along(new_study) -> None:
     study = new_study("one")
     with study.started() as workflow:
         attempt = study.wait_until_in_the_middle(workflow)
-        evidence, attempts = study.evidence(at_work=attempt), study.attempts()
+        so_far = study.attempts(), study.evidence(at_work=attempt)
         workflow.process.send_signal(signal.SIGTERM)
         ended = workflow.ended()
     assert ended.status == 1 and "Traceback" not in ended.said, ended.said
     wait_for(lambda: not study.jobs(), "its job is still in the queue")
     assert study.complete().status == 0
     seen = f"exit status 1; `{ended.found('(Terminating processes on user request)')}`"
-    _compare("sigterm", _row("SIGTERM to the workflow", seen, study, attempts, evidence))
+    _compare("sigterm", "SIGTERM to the workflow", seen, study, *so_far)
 
 
 @pytest.mark.long
@@ -390,8 +372,7 @@ def test_a_node_that_calls_itself_by_its_domain_is_a_node(new_study) -> None:
     assert ended.status == 0, ended.said
     hosts = study.hosts_of(study.attempt(1))
     assert SECOND_NODE in hosts and host_name(SECOND_NODE).startswith(f"{SECOND_NODE}.")
-    row = _row("a node that calls itself by its domain", "nothing", study, study.attempts(), {})
-    _compare("domain", row)
+    _compare("domain", "a node that calls itself by its domain", "nothing", study)
 
 
 def test_what_a_program_leaves_behind_is_ended_and_noted(new_study) -> None:
@@ -406,6 +387,4 @@ def test_what_a_program_leaves_behind_is_ended_and_noted(new_study) -> None:
         assert gate["passed"] and gate["detail"].startswith(f"left {LEFT}, which took 0"), gate
     assert not running(LEFT) and not strays()
     seen = f"the record of each run names `{LEFT}`"
-    _compare(
-        "left", _row("a program that leaves a process behind", seen, study, study.attempts(), {})
-    )
+    _compare("left", "a program that leaves a process behind", seen, study)

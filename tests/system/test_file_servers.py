@@ -13,14 +13,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
 import pytest
-from trials import NO_IMAGES, PAIR, case_of, measured, runner_of, trial, wait_for
+from links import send
+from trials import NO_IMAGES, PAIR, case_of, measured, runner_of, running, trial, wait_for
 
 from parity.benchmarks import benchmark_of, benchmarks
 from parity.benchmarks.model import SOFTWARE
@@ -61,12 +61,7 @@ def rows_of(plan: Plan, folder: Path, images=NO_IMAGES) -> list[dict]:
 
 def processes(program: str) -> list[psutil.Process]:
     """The processes of a program that work for a run."""
-    found = []
-    for each in psutil.process_iter():
-        with suppress(psutil.Error):
-            if Path(next(iter(each.cmdline()), "")).name == program:
-                found.append(each)
-    return found
+    return running(lambda words: Path(words[0]).name == program)
 
 
 def left() -> list[str]:
@@ -90,9 +85,7 @@ def nothing_stays() -> Iterator[None]:
 
 
 @contextmanager
-def struck(
-    program: str, sent: int, *, while_runs: str = FIO, after: float = 1.0
-) -> Iterator[list[int]]:
+def struck(program: str, sent: int, while_runs: str = FIO, after: float = 1.0) -> Iterator[None]:
     """Send a signal to a program of the first run some time after another one began."""
     hit: list[int] = []
 
@@ -105,7 +98,7 @@ def struck(
 
     thread = threading.Thread(target=strike, daemon=True)
     thread.start()
-    yield hit
+    yield
     thread.join()
     assert hit, f"{program} was not struck"
 
@@ -153,26 +146,9 @@ def test_the_link_has_its_rate_its_addresses_and_an_end(rate):
         seen = json.loads(output_of(["ip", "-json", "address", "show", "dev", INTERFACE]))
         addresses = [each["local"] for each in seen[0]["addr_info"]]
         assert addresses == ["10.213.1.254", *(f"10.213.1.1{n}" for n in (1, 2, 3, 4))]
-        took = sending(link, 20_000_000)
+        took = send(link, "10.213.1.11", 20_000_000)
         assert (took > 0.7) == bool(rate), took
         assert link_gate(link, rate).passed
-
-
-def sending(namespace, amount: int) -> float:
-    """Seconds for so many bytes from the client to the first server."""
-    with socket.create_server(("10.213.1.11", 0)) as listening:
-        at = listening.getsockname()
-        with namespace.inside(partial(socket.create_connection, at, 10)) as speaker:
-            hearer = listening.accept()[0]
-            sender = threading.Thread(target=lambda: (speaker.sendall(bytes(amount)), None))
-            began = time.monotonic()
-            sender.start()
-            heard = 0
-            while heard < amount:
-                heard += len(hearer.recv(1 << 20))
-            sender.join()
-            hearer.close()
-            return time.monotonic() - began
 
 
 def test_a_link_that_is_changed_on_the_way_fails_its_gate():
@@ -237,35 +213,27 @@ NODE = SimpleNamespace(cpus=(0, 1))
 
 
 @pytest.mark.long
-def test_a_server_that_is_killed_fails_its_run_and_the_block_goes_on(tmp_path):
-    plan = plan_of()
-    with struck(CHUNKS, signal.SIGKILL):
+@pytest.mark.parametrize(("program", "sent", "when", "reason", "detail"), [
+    (CHUNKS, signal.SIGKILL, {}, "gate-service", "chunks-1 ended before the program did: "),
+    # A mount that hangs: all starts of a run share its time limit.
+    (CHUNKS, signal.SIGSTOP, {}, "timeout", ""),
+    # One that does not come.
+    (MASTER, signal.SIGSTOP, {"while_runs": CHUNKS, "after": 0.0}, "not-started",
+     "/usr/bin/mfsmount did not succeed in 10 s: "),
+])  # fmt: skip
+def test_a_server_s_fault_fails_its_run_and_the_block_goes_on(
+    program, sent, when, reason, detail, tmp_path, monkeypatch
+):
+    if program == MASTER:
+        monkeypatch.setattr("parity.extensions.servers.measure.client.MOUNT_SECONDS", 10.0)
+    plan = plan_of(timeout=20 if reason == "timeout" else 60)
+    with struck(program, sent, **when):
         first, second = rows_of(plan, tmp_path)
-    assert first["reason"] == "gate-service" and first["wall_seconds"] < 30
-    assert first["detail"].startswith("chunks-1 ended before the program did: ")
-    log = tmp_path / f"runs/{first['run']}/attempt-1/service-chunks-1.log"
-    assert "listen on 10.213.1.11:9422" in log.read_text()
-    assert second["stage"] == "valid", second
-
-
-@pytest.mark.long
-def test_a_mount_that_hangs_is_let_go_when_time_is_over(tmp_path):
-    plan = plan_of(timeout=20)
-    with struck(CHUNKS, signal.SIGSTOP):
-        first, second = rows_of(plan, tmp_path)
-    # All starts of a run share its time limit.
-    assert first["reason"] == "timeout" and first["wall_seconds"] < 30
-    assert second["stage"] == "valid", second
-
-
-@pytest.mark.long
-def test_a_mount_that_does_not_come_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr("parity.extensions.servers.measure.client.MOUNT_SECONDS", 10.0)
-    plan = plan_of()
-    with struck(MASTER, signal.SIGSTOP, while_runs=CHUNKS, after=0.0):
-        first, second = rows_of(plan, tmp_path)
-    assert (first["reason"], first["stage"]) == ("not-started", "ran")
-    assert first["detail"].startswith("/usr/bin/mfsmount did not succeed in 10 s: ")
+    assert first["reason"] == reason and first["detail"].startswith(detail)
+    assert first["stage"] == "ran" if program == MASTER else first["wall_seconds"] < 30
+    if reason == "gate-service":
+        log = tmp_path / f"runs/{first['run']}/attempt-1/service-chunks-1.log"
+        assert "listen on 10.213.1.11:9422" in log.read_text()
     assert second["stage"] == "valid", second
 
 

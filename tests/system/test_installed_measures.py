@@ -13,7 +13,8 @@ from clones import called
 
 from parity.runtimes import arms
 
-pytestmark = pytest.mark.system
+# That an installation holds what rules name, and that images are made, shorter tests say.
+pytestmark = [pytest.mark.system, pytest.mark.long]
 SOLVER = """
 #include <stdio.h>
 int main(void) {

@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import re
 import shutil
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import numpy as np
 import psutil
 import pytest
 from benchmark_help import compiled
-from trials import ANYWHERE, wait_for
+from trials import ANYWHERE, running, wait_for
 
 from parity.benchmarks.model import NodeFacts, Outputs, Program
 from parity.benchmarks.selfish import BENCHMARK, SOURCE, TRACE
@@ -70,7 +69,6 @@ def order_of(name, program, images, shares=None) -> Order:
 
 
 def attempt(name, program, folder, images=None, shares=None):
-    """The record of an attempt, and its folder."""
     made = new_attempt(folder / "runs" / name)
     order = order_of(name, program, images or {}, shares)
     with only_one(SCRATCH, "another measurement on this node"):
@@ -80,17 +78,14 @@ def attempt(name, program, folder, images=None, shares=None):
 
 def loops() -> list[psutil.Process]:
     """The busy loops of neighbours of these tests."""
-    found, ours = [], re.compile(r"parity-\d+-[0-9a-f]{8}.*neighbour.*")
-    for process in psutil.process_iter():
-        with suppress(psutil.NoSuchProcess):
-            words = process.cmdline()
-            if words and ours.fullmatch(words[-1]):
-                found += [process] if words[2] in neighbour.LOOPS.values() else []
-    return found
+    ours = re.compile(r"parity-\d+-[0-9a-f]{8}.*neighbour.*")
+    return running(lambda words: ours.fullmatch(words[-1]) and words[2] in neighbour.LOOPS.values())
 
 
-def containers(engine: str) -> list[str]:
-    """The names of the containers that these tests made and that the engine still knows."""
+def containers(arm: str) -> list[str]:
+    """The names of the containers that these tests made and that the arm's engine still knows."""
+    if not (engine := every_arm()[arm].image_format):
+        return []
     names = output_of([engine, "ps", "--all", "--format={{.Names}}"]).split()
     return [name for name in names if name.startswith(f"parity-{os.getpid()}-")]
 
@@ -141,8 +136,7 @@ def test_half_a_period_is_lost_beside_a_neighbour_that_has_the_other_half(
     assert found.cpu_ns < 0.7 * found.duration_ns
     assert parsed(folder, name).valid
     assert parsed(folder, f"{runtime}-quota-25000-of-100000-us").reason == "limit-not-in-force"
-    if engine := every_arm()[name].image_format:
-        assert record.commands and not containers(engine)
+    assert record.commands and not containers(name)
 
 
 @pytest.mark.parametrize("runtime", ["podman", "docker", "ladder-cgroup"])
@@ -219,8 +213,7 @@ def test_no_neighbour_outlives_a_killed_runner(name, program, tmp_path, images):
     end_interrupted(tmp_path)
     make_ready()
     assert not loops()
-    if engine := every_arm()[name].image_format:
-        assert not containers(engine)
+    assert not containers(name)
 
 
 def test_the_record_says_what_was_asked_of_the_runtime(program, tmp_path, images):

@@ -5,18 +5,16 @@ Needs: root, iproute2 and ethtool; of a block each runtime and its image, or the
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import threading
 from collections import Counter
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
 import pytest
+from links import send
 from trace_drops import counts, traced
 from trials import WORKFLOW, case_of, measured, trial, wait_for
 
@@ -43,7 +41,6 @@ def order(arm: str, **knobs):
 
 
 def made(state) -> list[Namespace]:
-    """The namespaces of places."""
     return [Namespace(int(place.words[1].rpartition("/")[2])) for place in state.places]
 
 
@@ -79,37 +76,15 @@ def test_each_place_has_one_interface_of_its_own_and_reaches_the_others(name):
         for place in state.places:
             words = [*place.words, "ip", "-brief", "address"]
             said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-            assert [line.split()[0].partition("@")[0] for line in said.splitlines()] == [
-                "lo",
-                "eth0",
-            ]
-            assert f"{place.address}/24" in said
+            names = [line.split()[0].partition("@")[0] for line in said.splitlines()]
+            assert names == ["lo", "eth0"] and f"{place.address}/24" in said
         for origin in made(state):
             for place, there in zip(state.places, made(state), strict=True):
-                assert send(origin, there, place.address, 1000) == 1000
+                send(origin, place.address, 1000, there)
     assert state.gate.passed, state.gate.detail
     assert set(state.counters.values()) == {0}
     wanted = "off" if "plain" in name else "on"
     assert state.facts["network.tcp-segmentation-offload"] == wanted
-
-
-def send(origin: Namespace, there: Namespace, address: str, amount: int) -> int:
-    """Send bytes over TCP, and how many arrived."""
-    with there.inside(partial(socket.create_server, (address, 0))) as listening:
-        at = listening.getsockname()
-        with origin.inside(partial(socket.create_connection, at, 10)) as speaker:
-            heard = []
-            hearer = threading.Thread(target=lambda: heard.append(_hear(listening)))
-            hearer.start()
-            speaker.sendall(bytes(amount))
-            speaker.shutdown(socket.SHUT_WR)
-            hearer.join()
-            return heard[0]
-
-
-def _hear(listening: socket.socket) -> int:
-    with listening.accept()[0] as hearer:
-        return sum(iter(lambda: len(hearer.recv(1 << 16)), 0))
 
 
 def test_two_networks_side_by_side_are_none_of_each_other_s_business():
@@ -134,7 +109,7 @@ def test_what_a_shallow_queue_drops_is_counted(rate):
     knobs = SHALLOW | {"era": "2015"} if rate else {}
     with network(order("native-a-veth", **knobs), 2) as state:
         one, other = made(state)
-        assert send(one, other, state.places[1].address, 3_000_000) == 3_000_000
+        send(one, state.places[1].address, 3_000_000, other)
     assert state.gate.passed, state.gate.detail
     lost = state.counters
     assert (lost["queue_drops"] > 0) == bool(rate)
@@ -229,7 +204,7 @@ def test_a_trace_tells_where_packets_are_dropped(tmp_path):
     trace = tmp_path / "trace.txt"
     with traced(trace), network(order("native-a-veth", era="2015", **SHALLOW), 2) as state:
         one, other = made(state)
-        send(one, other, state.places[1].address, 3_000_000)
+        send(one, state.places[1].address, 3_000_000, other)
     found: Counter[str] = Counter()
     for (event, reason, _), count in counts(trace.read_text()).items():
         found[reason or event] += count

@@ -3,31 +3,25 @@
 Needs: sysbench, and no image.
 """
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterable
 from itertools import chain, combinations_with_replacement
 from pathlib import Path
 
 import numpy as np
 import pytest
-from clones import never_wait_for_quiet
+from clones import never_wait_for_quiet, succeeded
 
 from parity.records.noise_audit import read_noise_audit
 
 pytestmark = pytest.mark.system
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
 def test_pairs_are_measured_and_a_second_audit_overwrites_nothing(clone: Path):
     never_wait_for_quiet(clone, "machine")
-    words = [SNAKEMAKE, "harness", "--allowed-rules", "harness", "write_plan"]
-    words += ["--set-resources", "harness:pairs=6"]
-    environment = os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}
+    words = ["harness", "--allowed-rules", "harness", "write_plan"]
     for _ in range(2):
-        subprocess.run(words, cwd=clone, env=environment, check=True, timeout=180)
+        succeeded(clone, *words, "--set-resources", "harness:pairs=6", timeout=180)
 
     (result,) = (clone / "results/live").glob("torrez2019-*/harness.json")
     audit = read_noise_audit(result.parent)

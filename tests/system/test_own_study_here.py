@@ -1,4 +1,4 @@
-"""A program of one's own through Snakemake, natively alone: time that is added, Ctrl-C.
+"""A program of one's own through Snakemake, natively alone: added time, and one that always fails.
 
 Needs: nothing but a node that can be measured, and neither image nor runtime.
 """
@@ -6,8 +6,7 @@ Needs: nothing but a node that can be measured, and neither image nor runtime.
 from pathlib import Path
 
 import pytest
-import yaml
-from clones import never_wait_for_quiet, refused, succeeded
+from clones import give_study, refused, succeeded
 
 pytestmark = pytest.mark.system
 SLEEP = {"title": "Sleep", "program": ["/bin/sleep", "0.1"], "binaries": ["/bin/sleep"]}
@@ -24,8 +23,7 @@ WORDS = (SUMMARY, "--config", "study=config/studies/mine.yaml", "scale=tiny", "d
 @pytest.fixture(scope="module")
 def study(clone: Path) -> Path:
     """A clone with the study, which waits for no idle node."""
-    (clone / "config/studies/mine.yaml").write_text(yaml.safe_dump(STUDY))
-    never_wait_for_quiet(clone, "machine")
+    give_study(clone, STUDY)
     return clone
 
 
@@ -46,7 +44,7 @@ def test_a_program_that_always_fails_ends_it_after_a_block(study: Path) -> None:
     command = SLEEP | {"program": ["/bin/sh", "-c", script], "binaries": ["/bin/sh"]}
     own = {"mine": {"margin_percent": 5, "command": command}}
     content = STUDY | {"study": "vain", "benchmarks": own}
-    (study / "config/studies/vain.yaml").write_text(yaml.safe_dump(content))
+    give_study(study, content)
     before, words = _blocks(study), [word.replace("mine", "vain") for word in WORDS]
     said = refused(study, *words, "minutes=10")
     assert "nothing of this study can be compared\nSleep, " in said

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from trials import ANYWHERE, case_of, trial
+from trials import ANYWHERE, case_of, parsed, trial
 
 from parity.measure import side_by_side
 from parity.measure.block import run_block
 from parity.measure.places import WORK, processes_in
 from parity.plan.plan import Plan
-from parity.records.dataset import gather_blocks, gather_raw
-from parity.records.parse import parse_block
 from parity.runtimes.limits import CONTROL_GROUPS
 
 pytestmark = [
@@ -35,7 +33,7 @@ def _plan(*others: str, **parameters: int) -> Plan:
 def _measured(plan: Plan, arm: str, folder: Path, images) -> dict:
     block = next(each for each in plan.blocks if arm in {run.arm for run in each.runs})
     run_block(plan, block.name, images, {}, ANYWHERE, folder)
-    return parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
+    return parsed(plan, folder)
 
 
 @pytest.mark.parametrize("arm", ["native-b", "podman"])

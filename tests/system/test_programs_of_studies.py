@@ -12,8 +12,7 @@ from pathlib import Path
 import own_programs
 import pyarrow.parquet as pq
 import pytest
-import yaml
-from clones import borrow_images, called, dashboard_of, never_wait_for_quiet, succeeded
+from clones import called, dashboard_of, give_study, succeeded
 
 from parity.core.files import digest
 from parity.measure.places import NEEDS
@@ -26,18 +25,14 @@ ARMS = ["native-a", "native-b", "podman", "charliecloud-dir"]
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the programs lie."""
     return tmp_path_factory.mktemp("programs")
 
 
 @pytest.fixture(scope="module")
 def study(clone: Path, images: dict, programs: Path) -> Path:
     """A clone with one file more, the study, measured and presented."""
-    document = own_programs.make(programs)
-    (clone / CONFIG[0].removeprefix("study=")).write_text(yaml.safe_dump(document))
-    never_wait_for_quiet(clone, "machine")
-    borrow_images(clone, images, *CONFIG)
-    succeeded(clone, "all", "dashboard", "--config", *CONFIG, "data=live")
+    config = give_study(clone, own_programs.make(programs), images)
+    succeeded(clone, "all", "dashboard", "--config", *config, "data=live")
     return clone
 
 
@@ -129,10 +124,8 @@ def test_a_library_that_an_image_lacks_is_one_message_before_any_run(new_clone, 
     both = {"solver": study["benchmarks"]["solver"], "linked": own_programs.linked(tmp_path)}
     scale = {"blocks": 1, "arms": ARMS[:3], "factors": {"solver": {"size": ["short"]}}}
     alone = {"blocks": 1, "arms": ARMS[:3], "benchmarks": ["linked"]}
-    study |= {"benchmarks": both, "scales": {"alone": alone, "both": scale}}
-    (clone / CONFIG[0].removeprefix("study=")).write_text(yaml.safe_dump(study))
-    never_wait_for_quiet(clone, "machine")
-    borrow_images(clone, images, CONFIG[0], "scale=both")
+    study |= {"benchmarks": both, "scales": {"both": scale, "alone": alone}}
+    give_study(clone, study, images)
     said = {}
     for name in ("alone", "both"):
         table = f"results/live/mine-{name}/records/runs.parquet"

@@ -8,15 +8,13 @@ Needs: gcc; for CPU limits root and a hierarchy of version 1.
 import filecmp
 import os
 import resource
-import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmark_help import compiled
+from benchmark_help import busy, compiled, stopped
 
 from parity.benchmarks.selfish import SOURCE, TRACE
 from parity.benchmarks.traces import Trace, read_trace
@@ -24,6 +22,8 @@ from parity.benchmarks.traces import Trace, read_trace
 pytestmark = [pytest.mark.system, pytest.mark.beside]
 CPU = str(max(os.sched_getaffinity(0)))
 STOPS = (0.010, 0.040, 0.100)
+# Waking up and the kernel's own work take less than so many ns.
+OWN = 200_000
 
 
 def build(folder: Path) -> Path:
@@ -47,38 +47,13 @@ def run(program, folder, **other) -> Trace:
     return read_trace((folder / TRACE).read_bytes())
 
 
-def schedstat(process) -> list[int]:
-    """Nanoseconds that a process ran, and that it was ready to run and did not."""
-    return [*map(int, Path(f"/proc/{process.pid}/schedstat").read_text().split()[:2])]
-
-
-def waited(process) -> int:
-    return schedstat(process)[1]
-
-
 def started(program, folder, **other) -> subprocess.Popen:
     """Selfish, when it has begun to look: finding the shortest loop takes 0.1 s of the CPU."""
     process = subprocess.Popen(words(program, **other), cwd=folder)
-    while schedstat(process)[0] < 200_000_000 and process.poll() is None:
+    ran = Path(f"/proc/{process.pid}/schedstat")
+    while int(ran.read_text().split()[0]) < 200_000_000 and process.poll() is None:
         time.sleep(0.005)
     return process
-
-
-def stopped(process, seconds, after=0.05) -> tuple[int, int]:
-    """Stop a process so long; what it was kept for at least and at most, in ns."""
-    before, waited_before = time.monotonic_ns(), waited(process)
-    process.send_signal(signal.SIGSTOP)
-    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
-    surely = time.monotonic_ns()
-    time.sleep(seconds)
-    until = time.monotonic_ns()
-    process.send_signal(signal.SIGCONT)
-    os.waitid(os.P_PID, process.pid, os.WCONTINUED)
-    time.sleep(after)
-    # Waking up and the kernel's own work take less than this, however slow the machine.
-    own = 200_000
-    most = time.monotonic_ns() - before - int(1e9 * after) + waited(process) - waited_before + own
-    return until - surely, most
 
 
 def test_the_same_source_gives_the_same_bytes_wherever_it_is_compiled(program, tmp_path):
@@ -112,7 +87,7 @@ def test_the_shortest_loop_is_that_of_bare_looks(program, tmp_path):
 
 def test_stops_are_found_with_their_lengths(program, tmp_path):
     process = started(program, tmp_path, seconds=1.5)
-    planted = [stopped(process, seconds) for seconds in STOPS]
+    planted = [stopped([process.pid], seconds, OWN) for seconds in STOPS]
     assert process.wait() == 0
     lengths = read_trace((tmp_path / TRACE).read_bytes()).detours["length"]
     for least, most in planted:
@@ -121,13 +96,10 @@ def test_stops_are_found_with_their_lengths(program, tmp_path):
 
 
 def test_a_program_on_the_same_cpu_takes_what_selfish_did_not_get(program, tmp_path):
-    with subprocess.Popen(["taskset", "-c", CPU, sys.executable, "-c", "while True: pass"]) as busy:
-        try:
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            found = run(program, tmp_path, seconds=2)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        finally:
-            busy.kill()
+    with busy(CPU):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found = run(program, tmp_path, seconds=2)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Finding the shortest loop before, and conversions after, are small against two seconds.
     got = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     share = found.detours["length"].sum() / found.duration_ns
@@ -138,7 +110,7 @@ def test_a_program_on_the_same_cpu_takes_what_selfish_did_not_get(program, tmp_p
 
 def test_a_storm_of_stops_is_found_stop_by_stop(program, tmp_path):
     process = started(program, tmp_path, seconds=2)
-    planted = [stopped(process, 0, after=0.001)[0] for _ in range(200)]
+    planted = [stopped([process.pid], 0, OWN, after=0.001)[0] for _ in range(200)]
     assert process.wait() == 0
     lengths = read_trace((tmp_path / TRACE).read_bytes()).detours["length"]
     assert (lengths >= 0.99 * min(planted)).sum() >= len(planted)
@@ -147,7 +119,7 @@ def test_a_storm_of_stops_is_found_stop_by_stop(program, tmp_path):
 
 def test_the_work_of_a_quantum_is_the_same_and_its_detours_are_found(program, tmp_path):
     process = started(program, tmp_path, mode="fwq", seconds=1)
-    least, most = stopped(process, 0.1)
+    least, most = stopped([process.pid], 0.1, OWN)
     assert process.wait() == 0
     found = read_trace((tmp_path / TRACE).read_bytes())
     assert found.mode == "fwq" and found.quantum == 100_000

@@ -3,18 +3,17 @@
 Needs: root, Docker with its daemon, veth pairs and address translation.
 """
 
-import os
 import socket
 import subprocess
-import time
 from contextlib import ExitStack, suppress
 from types import SimpleNamespace
 
 import psutil
 import pytest
+from trials import wait_for
 
 from parity.core.commands import output_of
-from parity.extensions.network_namespace import new_namespace
+from parity.extensions.network_namespace import held_namespace
 from parity.extensions.servers.benchmarks.service import HOST_ADDRESS, Service, server_address
 from parity.extensions.servers.benchmarks.usage import interfaces
 from parity.extensions.servers.measure import client as servers_bridge
@@ -41,8 +40,7 @@ while (accept(C, S)) {{
 def link():
     """A client's namespace, and the host's end of the link to it with the servers' addresses."""
     with ExitStack() as held:
-        client = new_namespace()
-        held.callback(os.close, client.file)
+        client = held_namespace(held)
         held.callback(subprocess.run, ["ip", "link", "delete", "parity-test"], capture_output=True)
         lines = [f"link add parity-test type veth peer name eth0 netns {client.path}"]
         lines += [f"address add {HOST_ADDRESS}/24 dev parity-test"]
@@ -84,7 +82,7 @@ def test_every_byte_is_counted_once_on_each_interface_on_its_way(name, link, ima
         words = arm.command(launch, ["/usr/bin/perl", "-e", SERVER])
         process = subprocess.Popen(words, stdout=subprocess.PIPE)
         try:
-            _wait_for_server()
+            wait_for(_answers, 330)
             parts = dict.fromkeys(getattr(arm, "carriers", ()), usage.CARRIER)
             before = usage.reading(parts)
             assert link.inside(_talk) == SENT
@@ -102,10 +100,8 @@ def test_every_byte_is_counted_once_on_each_interface_on_its_way(name, link, ima
     assert _left() == ("", False, 0)
 
 
-def _wait_for_server():
-    """From the host, which reaches it in every arm: a proxy answers a client before it is there."""
-    for _ in range(300):
-        with suppress(OSError), socket.create_connection((server_address(1), PORT), 1.0):
-            return
-        time.sleep(0.1)
-    raise AssertionError("the server does not answer")
+def _answers() -> bool:
+    """To the host, which reaches it in every arm: a proxy answers a client before it is there."""
+    with suppress(OSError), socket.create_connection((server_address(1), PORT), 1.0):
+        return True
+    return False

@@ -8,15 +8,13 @@ Needs: gcc and Open MPI's libopenmpi-dev; for a CPU limit root and a hierarchy o
 import os
 import resource
 import shutil
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from benchmark_help import compiled
+from benchmark_help import busy, compiled, stopped
 
 from parity.benchmarks import openmpi
 from parity.benchmarks.steps import FILE, SOURCE
@@ -25,6 +23,8 @@ from parity.benchmarks.traces import Steps, read_steps
 pytestmark = [pytest.mark.system, pytest.mark.beside]
 CPUS = sorted(os.sched_getaffinity(0))
 STOPS = (0.020, 0.080)
+# What the kernel does by itself in a step takes less than so many ns.
+OWN = 1_000_000
 
 
 @pytest.fixture(scope="module")
@@ -44,27 +44,6 @@ def read(folder) -> Steps:
     return read_steps((folder / FILE).read_bytes())
 
 
-def waited(pids: Sequence[int]) -> int:
-    """Nanoseconds that processes were ready to run and did not."""
-    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) for pid in pids)
-
-
-def stopped(pids: Sequence[int], seconds: float) -> tuple[int, int]:
-    """Stop the last of a program's ranks so long; what a step lost at least and at most, in ns."""
-    before, waited_before = time.monotonic_ns(), waited(pids)
-    os.kill(pids[-1], signal.SIGSTOP)
-    while Path(f"/proc/{pids[-1]}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-        pass
-    surely = time.monotonic_ns()
-    time.sleep(seconds)
-    until = time.monotonic_ns()
-    os.kill(pids[-1], signal.SIGCONT)
-    time.sleep(0.05)
-    lost = time.monotonic_ns() - before - 50_000_000 + waited(pids) - waited_before
-    # What the kernel does by itself in a step takes less than this, however slow the machine.
-    return until - surely, lost + 1_000_000
-
-
 def require_planted(found: Steps, planted: Sequence[tuple[int, int]]) -> None:
     lost = found.lengths - found.work_ns
     for least, most in planted:
@@ -74,7 +53,7 @@ def require_planted(found: Steps, planted: Sequence[tuple[int, int]]) -> None:
 def test_a_stop_of_the_rank_makes_a_step_longer_by_itself(program, tmp_path):
     process = subprocess.Popen(alone(program), cwd=tmp_path)
     time.sleep(0.4)  # finding the time of the work takes 0.1 s
-    planted = [stopped([process.pid], seconds) for seconds in STOPS]
+    planted = [stopped([process.pid], seconds, OWN) for seconds in STOPS]
     assert process.wait() == 0
     found = read(tmp_path)
     assert (len(found.lengths), found.ranks) == (1000, 1)
@@ -96,7 +75,7 @@ def test_a_stop_of_another_rank_makes_the_step_of_all_longer(program, tmp_path):
             for path in Path("/proc").glob("[0-9]*/cmdline")
             if path.read_text(errors="replace").startswith(last)
         )
-        planted = [stopped(ranks, seconds) for seconds in STOPS]
+        planted = [stopped(ranks, seconds, OWN) for seconds in STOPS]
         assert process.wait() == 0
     openmpi.require_world((tmp_path / "stderr").read_text(), 1, 2)
     found = read(tmp_path)
@@ -105,14 +84,10 @@ def test_a_stop_of_another_rank_makes_the_step_of_all_longer(program, tmp_path):
 
 
 def test_a_program_on_the_same_cpu_takes_what_the_steps_did_not_get(program, tmp_path):
-    busy = [sys.executable, "-c", "while True: pass"]
-    with subprocess.Popen(["taskset", "-c", str(CPUS[-1]), *busy]) as beside:
-        try:
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(alone(program, steps=500), cwd=tmp_path, check=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        finally:
-            beside.kill()
+    with busy(CPUS[-1]):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(alone(program, steps=500), cwd=tmp_path, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Half a second is work, and a tenth of a second went before it.
     assert after.ru_utime - before.ru_utime == pytest.approx(0.6, abs=0.3)
     assert read(tmp_path).lengths.mean() > 1.4e6

@@ -5,15 +5,14 @@ which `make setup` installs as root. An arm that cannot run here is a row with i
 """
 
 import subprocess
-import time
 from collections import Counter
 from pathlib import Path
 
 import psutil
 import pyarrow.parquet as pq
 import pytest
-import yaml
-from clones import SNAKEMAKE, borrow_images, never_wait_for_quiet, own_package, succeeded
+from clones import SNAKEMAKE, give_study, own_package, succeeded
+from trials import wait_for
 
 from parity.plan.plan import read_plan
 from parity.runtimes import arms
@@ -33,16 +32,6 @@ STUDY = {
     "not_tested": [{"benchmark": "hpcg", "reason": "not part of a tiny study"}],
     "scales": {"tiny": {"blocks": 2}},
 }  # fmt: skip
-WORDS = ["all", "--config", "study=config/studies/tiny.yaml", "scale=tiny"]
-
-
-@pytest.fixture(scope="module")
-def study(clone: Path, images: dict) -> Path:
-    """A clone with the tiny study and the records of the images that are there."""
-    (clone / "config/studies/tiny.yaml").write_text(yaml.safe_dump(STUDY))
-    never_wait_for_quiet(clone, "machine")
-    borrow_images(clone, images, *WORDS[2:])
-    return clone
 
 
 def _runner(folder: Path) -> psutil.Process | None:
@@ -54,32 +43,30 @@ def _runner(folder: Path) -> psutil.Process | None:
     return None
 
 
-def _kill_in_the_middle_of_a_run(folder: Path, workflow: subprocess.Popen) -> None:
-    """Kill the runner while the attempt that it makes has no record yet.
+def _is_killed(folder: Path, workflow: subprocess.Popen) -> bool:
+    """Kill the runner if the attempt that it makes has no record yet.
 
     Some runs take a hundredth of a second: it is stopped before anybody looks at what it does.
     """
-    deadline = time.monotonic() + 120
-    while True:
-        assert time.monotonic() < deadline and workflow.poll() is None
-        time.sleep(0.02)
-        if not (runner := _runner(folder)):
-            continue
+    assert workflow.poll() is None
+    if runner := _runner(folder):
         runner.suspend()
         begun = {path.parent for path in folder.glob("results/blocks/*/runs/*/*/stdout")}
         if any(not (attempt / "record.json").exists() for attempt in begun):
             runner.kill()
-            return
+            return True
         runner.resume()
+    return False
 
 
-def test_a_killed_study_is_completed_with_every_run_counted_once(study: Path) -> None:
-    first = subprocess.Popen([SNAKEMAKE, *WORDS], cwd=study, env=own_package())
-    _kill_in_the_middle_of_a_run(study, first)
+def test_a_killed_study_is_completed_with_every_run_counted_once(clone, images) -> None:
+    words = ["all", "--config", *give_study(clone, STUDY, images)]
+    first = subprocess.Popen([SNAKEMAKE, *words], cwd=clone, env=own_package())
+    wait_for(lambda: _is_killed(clone, first), 120)
     assert first.wait(timeout=300) != 0
 
-    succeeded(study, *WORDS, timeout=600)
-    dataset = study / "results/live/tiny-tiny"
+    succeeded(clone, *words, timeout=600)
+    dataset = clone / "results/live/tiny-tiny"
     plan = read_plan(dataset / "plan.json")
     assert "all blocks are done" in (dataset / "progress.txt").read_text()
     runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
@@ -92,5 +79,5 @@ def test_a_killed_study_is_completed_with_every_run_counted_once(study: Path) ->
         if row["final"]:
             expected = ("valid", "") if row["arm"] in usable else ("planned", "not-tested")
             assert (row["stage"], row["reason"]) == expected, row
-    assert (study / "paper/paper.pdf").read_bytes().startswith(b"%PDF")
+    assert (clone / "paper/paper.pdf").read_bytes().startswith(b"%PDF")
     print(f"really run through Snakemake: {', '.join(sorted(usable))}")

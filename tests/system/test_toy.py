@@ -1,6 +1,6 @@
-"""A runtime and a benchmark are one file each: both are measured, drawn, listed and told.
+"""A runtime and a benchmark are one file each: both are measured, drawn and listed.
 
-Needs: the images (built if they are not there), user namespaces and LaTeX.
+Needs: the images (built if they are not there) and user namespaces.
 """
 
 import csv
@@ -13,11 +13,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import toys
-import yaml
-from clones import borrow_images, dashboard_of, never_wait_for_quiet, succeeded
+from clones import give_study, succeeded
 
 pytestmark = pytest.mark.system
-WORDS = ["all", "dashboard", "--config", "study=config/studies/toys.yaml", "scale=tiny"]
 # The words of two figures, as the clone's own program draws them.
 DRAW = """
 import json, sys
@@ -34,21 +32,15 @@ for figure in (figures.draw(shown, spec), compare.overview(shown)):
 
 
 @pytest.fixture(scope="module")
-def study(clone: Path, images: dict) -> Path:
-    """A clone with three files more, and the records of the images that are there."""
+def dataset(clone: Path, images: dict) -> Path:
+    """The study of a clone with three files more, measured and presented."""
     (clone / "workflow/parity/runtimes/toy.py").write_text(toys.RUNTIME)
     (clone / "workflow/parity/benchmarks/toy_copy.py").write_text(toys.BENCHMARK)
-    (clone / "config/studies/toys.yaml").write_text(yaml.safe_dump(toys.STUDY))
-    never_wait_for_quiet(clone, "machine")
-    borrow_images(clone, images, *WORDS[3:])
-    return clone
-
-
-@pytest.fixture(scope="module")
-def dataset(study: Path) -> Path:
-    """The study, measured and presented."""
-    succeeded(study, *WORDS, "data=live", timeout=600)
-    return study / "results/live/toys-tiny"
+    config = give_study(clone, toys.STUDY, images)
+    # Paper and dashboard of what nobody else knows: test_programs_of_studies.py.
+    summary = "results/live/toys-tiny/summary.txt"
+    succeeded(clone, summary, "--config", *config, "data=live", timeout=600)
+    return (clone / summary).parent
 
 
 def test_every_run_of_the_toys_counts(dataset: Path) -> None:
@@ -57,9 +49,9 @@ def test_every_run_of_the_toys_counts(dataset: Path) -> None:
     assert {"toy"} <= {run["arm"] for run in runs}
 
 
-def test_they_are_drawn(study: Path, dataset: Path) -> None:
+def test_they_are_drawn(clone: Path, dataset: Path) -> None:
     assert (dataset / "figures/toy-copy.pdf").stat().st_size > 1000
-    environment = os.environ | {"PYTHONPATH": str(study / "workflow")}
+    environment = os.environ | {"PYTHONPATH": str(clone / "workflow")}
     drawn = subprocess.run(
         [sys.executable, "-c", DRAW, str(dataset)], env=environment, check=True,
         capture_output=True, text=True,
@@ -72,11 +64,8 @@ def test_they_are_drawn(study: Path, dataset: Path) -> None:
     assert [words for words in asked if words not in overview] == []
 
 
-def test_they_are_in_tables_paper_and_dashboard(study: Path, dataset: Path) -> None:
+def test_they_are_in_tables_and_in_what_the_paper_takes(dataset: Path) -> None:
     with (dataset / "tables/results.csv").open(encoding="utf-8") as file:
         rows = [(row["case"], row["arm"]) for row in csv.DictReader(file)]
     assert ("Toy copy: 256 KiB, copying time", "Toy runtime") in rows
     assert r"\drawn{toy-copy}" in (dataset / "numbers.tex").read_text()
-    assert "<./toy-copy.pdf>" in (dataset / "logs/build_paper.log").read_text()
-    held, asked = dashboard_of(study), ("Toy runtime", "Toy copy: 64 KiB", "copying time")
-    assert [words for words in asked if words not in held] == []

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from clones import refused, succeeded
 
 
@@ -21,11 +20,6 @@ def test_datasets_without_a_ratio_in_common_are_compared_to_nothing(clone: Path)
     assert "verdicts on claims: " in said
     made = sorted(path.name for path in (clone / "results/compare").iterdir())
     assert made == [f"agreement.{ending}" for ending in ("csv", "parquet", "pdf", "png")]
-
-
-@pytest.mark.parametrize("name", ["../../etc", "live/", "torrez2019-smoke"])
-def test_another_fresh_dataset_has_a_safe_name(clone: Path, name: str) -> None:
-    assert "is not a safe name" in refused(clone, "-n", "compare", "--config", f"fresh={name}")
 
 
 def test_the_plan_says_what_it_can_prove(clone: Path) -> None:

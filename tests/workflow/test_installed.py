@@ -30,7 +30,6 @@ def _files(folder: Path) -> dict[Path, float]:
 
 @pytest.fixture(scope="module")
 def package(installed: Path, tmp_path_factory) -> Path:
-    """The folder of the installed package."""
     words = [installed.with_name("python"), "-c", ALONE]
     where = {"cwd": tmp_path_factory.mktemp("alone"), "env": outside_clones()}
     done = subprocess.run(words, **where, capture_output=True, text=True, check=True)

@@ -8,21 +8,21 @@ cost, spikes included, before any run is lost.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 import pandas as pd
 
-from parity.analysis import conclusions, evidence, tables
+from parity.analysis import conclusions, evidence
 from parity.analysis.analysis import Analysis
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
 from parity.core.documents import Document
 from parity.plan.plan import Plan
 from parity.plan.system import kind_of
-from parity.preview.simulated import numbers_of, planned_runs, table_of
+from parity.preview.simulated import NO_ANALYSIS, numbers_of, planned_runs, table_of
 from parity.records import schema
 from parity.runtimes import arms as known_arms
 from planted_truth.plans import crossed
@@ -120,24 +120,22 @@ def dataset(layout: Layout, values: np.ndarray, stopped: np.ndarray | None = Non
 
 def analysed(made: Dataset) -> Analysis:
     """As much of a dataset's analysis as verdicts and looks rest on."""
-    nothing = {name: tables.frame(table, []) for name, table in tables.TABLES.items()}
-    counted = evidence.counted_values(made.metrics, nothing["exclusions"])
+    counted = evidence.counted_values(made.metrics, NO_ANALYSIS.exclusions)
     concluded, pairs = conclusions.conclude(Engine(made, evidence.numbers(counted)))
-    known = {"values": counted, "conclusions": concluded, "pairs": pairs}
-    return Analysis(**(nothing | known))
+    return replace(NO_ANALYSIS, values=counted, conclusions=concluded, pairs=pairs)
 
 
 class Chance(Document, frozen=True):
     """What makes runs deviate; what differs between arms is by arm."""
 
     run: float = 0.006  # standard deviation from run to run
-    block: float = 0.03  # of what all runs of a block have in common
+    block: float = 0.03  # standard deviation of what all runs of a block have in common
     law: str = "normal"  # or `t3`, `t5`, or `skewed`, which is exponential
     # How many times the usual an arm's runs deviate.
     times: dict[str, float] = msgspec.field(default_factory=dict)
     # The share of an arm's runs that something disturbs, and by how much.
     spikes: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)
-    by_node: float = 0.0  # of what an arm beside the A/A pair costs more on one node than another
+    by_node: float = 0.0  # standard deviation of what an arm beside the A/A pair costs more by node
     serial: float = 0.0  # correlation of an arm's deviation with that in the block before
     # The share of an arm's slowest runs that are lost.
     lost: dict[str, float] = msgspec.field(default_factory=dict)

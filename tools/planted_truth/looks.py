@@ -9,13 +9,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
 
 from parity.analysis import conclusions
-from parity.analysis.dataset import Dataset
 from parity.analysis.looks import stops, waiting
 from parity.analysis.outcomes import DIFFERENT, EQUIVALENT
 from parity.core.documents import Document
@@ -56,10 +55,9 @@ def walked(layout: Layout, values: np.ndarray, time: float = math.inf) -> pd.Dat
     """
     cases, arms = list(layout.parameters), layout.all_arms
     measured, reasons = values.copy(), np.full(values.shape, "", dtype=object)
-    stopped: dict[tuple[str, str], Stop] = {}
+    stopped: tuple[Stop, ...] = ()
     at_looks: list[pd.Series] = []
-    left = time * values.size
-    seconds = {(case, arm): 1.0 for case in cases for arm in arms}
+    left, seconds = time * values.size, dict.fromkeys(product(cases, arms), 1.0)
 
     def leave(stop: Stop, blocks: slice) -> None:
         # What was stopped before has its reason already, from its own look on.
@@ -68,35 +66,29 @@ def walked(layout: Layout, values: np.ndarray, time: float = math.inf) -> pd.Dat
 
     for look, following in pairwise((*layout.looks, len(values))):
         dataset = in_memory.dataset(layout, measured[:look], reasons[:look])
-        table = concluded(dataset)
+        table = in_memory.analysed(dataset).comparisons
         at_looks.append(table.set_index(["case", "arm"])["outcome"])
         compared = conclusions.of_table(table)
-        for stop in stops(dataset.plan, compared, stopped.values()):
-            stopped[stop.case, stop.arm] = stop
+        stopped = stops(dataset.plan, compared, stopped)
+        for stop in stopped:
             leave(stop, slice(look, None))
         if math.isinf(time):
             continue
-        so_far, stage = [*stopped.values()], following - look
-        room = left - (reasons[:look] == "").sum()
-        for stop in waiting(dataset.plan, stage, compared, so_far, seconds, room):
+        stage, room = following - look, left - (reasons[:look] == "").sum()
+        for stop in waiting(dataset.plan, stage, compared, stopped, seconds, room):
             leave(stop, slice(look, following))
         for block in range(look, following):
             if (reasons[: block + 1] == "").sum() > left:
                 reasons[block][reasons[block] == ""], measured[block] = OUT_OF_TIME, np.nan
     outcomes, made = pd.concat(at_looks, axis=1), (reasons == "").sum(axis=0)
+    why = {(stop.case, stop.arm): stop.reason for stop in stopped}
     keys = list(zip(table["case"], table["arm"], strict=True))
     return table.assign(
         ever_equivalent=(outcomes == EQUIVALENT).any(axis=1).loc[keys].to_numpy(),
         ever_different=(outcomes == DIFFERENT).any(axis=1).loc[keys].to_numpy(),
         made=[int(made[cases.index(case), arms.index(arm)]) for case, arm in keys],
-        stopped=[stopped[key].reason if key in stopped else "" for key in keys],
+        stopped=[why.get(key, "") for key in keys],
     )
-
-
-def concluded(dataset: Dataset) -> pd.DataFrame:
-    """The arms' `tables.CONCLUSIONS` of a dataset, as a look makes them."""
-    table = in_memory.analysed(dataset).conclusions
-    return table[table["form"] == conclusions.ARM].reset_index(drop=True)
 
 
 class Counted(Document, frozen=True):
@@ -159,7 +151,7 @@ def _one(planted: LookScenario, number: int, seed: int) -> Trials:
     drawn = chance.draw(random, logs, layout.nodes, layout.all_arms, 1)[0]
     values = 100 * np.exp(drawn).transpose(1, 0, 2)
     simple = replace(layout, looks=(), nodes=layout.nodes[: planted.once])
-    once = concluded(in_memory.dataset(simple, values[: planted.once]))
+    once = in_memory.analysed(in_memory.dataset(simple, values[: planted.once])).comparisons
     once = once.rename(columns={"outcome": "once"})[["case", "arm", "once"]]
     found = walked(layout, values, planted.time).merge(once, on=["case", "arm"])
     ratios = found["arm"].map(lambda arm: costs.get(arm, 1.0))

@@ -7,29 +7,18 @@ import numpy as np
 import pandas as pd
 
 from parity.core.documents import Document
-from planted_truth import promises
+from planted_truth import promises, study
 from planted_truth.comparisons import comparisons
 from planted_truth.looks import sequential
 from planted_truth.promises import LEVEL, Measure, Trials
 from planted_truth.sketches import sketches
-from planted_truth.study import (
-    CONTAINERS,
-    DOUBLE,
-    PLUS,
-    PROCESSOR,
-    REFERENCE,
-    SAME,
-    Campaign,
-    Misfortune,
-    Noise,
-    claims_of,
-)
+from planted_truth.study import CONTAINERS, PROCESSOR, SAME, Campaign, Misfortune, Noise, claims_of
 from planted_truth.trials import Scenario, entries, one_of_logs
 
 CASES = 25
 # What the arms stand for: no effect, one at the margin to either side, and one far beyond it.
 ARMS = dict(zip(("equal", "upper", "far", "lower"), CONTAINERS, strict=False))
-ARMS |= {"double": DOUBLE, "plus": PLUS}
+ARMS |= {"double": study.DOUBLE, "plus": study.PLUS}
 PROMISES = {
     "never": promises.at_most(0, 0.01),
     "edge": promises.at_most(LEVEL),
@@ -122,7 +111,7 @@ def log_scenarios() -> dict[str, LogScenario]:
 
 
 def drifts() -> list[Scenario]:
-    """Runs that differ by their position alone, so that every estimate but none is an error.
+    """Runs that differ by their position alone, so that all that is estimated is an error.
 
     Blocks that fill whole squares, of which nothing may be left, and two that do not; each of the
     two may hold the arms two positions apart, as any two of five are on average.
@@ -158,6 +147,7 @@ def _errors(campaign: Campaign, _number: int, seed: int) -> Trials:
     for block in campaign.plan(seed).blocks:
         for case, runs in groupby(block.runs, key=lambda run: run.case):
             order = [run.arm for run in runs]
-            planned.setdefault(case, []).append(order.index(CONTAINERS[0]) - order.index(REFERENCE))
+            apart = order.index(CONTAINERS[0]) - order.index(study.REFERENCE)
+            planned.setdefault(case, []).append(apart)
     errors = [step * np.mean(each) for each in planned.values()]
     return Trials(comparisons=pd.DataFrame({"error": errors}))

@@ -52,7 +52,7 @@ class Noise(Document, frozen=True):
     """What makes a run's cost deviate from its arm's. All of it is on the log scale."""
 
     run: float  # standard deviation from run to run
-    # Of what a whole block, and all blocks of a node, have in common: both cancel within a block.
+    # Deviations of what a block, and all blocks of a node, have in common: both cancel in a ratio.
     block: float = 0.03
     node: float = 0.05
     nodes: int = 1  # how many there are, of which each block has one at random

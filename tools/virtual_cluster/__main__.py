@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:1] = [str(ROOT / "tools"), str(ROOT / "workflow")]
 
 from parity.core.errors import UserError, shown_to_the_user  # noqa: E402
-from virtual_cluster import cluster, daemons, layout, nodes  # noqa: E402
+from virtual_cluster import cluster, daemons, layout, nodes, processes  # noqa: E402
 
 
 def _node_count(text: str) -> int:
@@ -27,12 +27,14 @@ def main() -> None:
     commands.add_parser("down", help="end it, and leave nothing behind")
     commands.add_parser("status", help="one line for each node")
     kill = commands.add_parser("kill-node", help="kill a node's slurmd, as a crash would")
-    kill.add_argument("node")
     everything = "and every process on it, as a power cut would"
     kill.add_argument("--everything", action="store_true", help=everything)
     start = commands.add_parser("start-node", help="start a node's slurmd again")
-    start.add_argument("node")
+    for of_node in (kill, start):
+        of_node.add_argument("node")
     commands.add_parser("restart-controller", help="kill slurmctld and start it again")
+    test = commands.add_parser("test", help="start it, run the smoke study there, and end it")
+    test.add_argument("--trial", action="store_true", help="measure on a busy machine as well")
     chosen = parser.parse_args()
     if os.geteuid() != 0:
         raise UserError("the virtual cluster needs root: it makes namespaces, links and mounts")
@@ -46,12 +48,17 @@ def main() -> None:
         case "status":
             print(cluster.status())
         case "kill-node":
-            end = nodes.kill_everything if chosen.everything else nodes.kill_slurmd
-            end(cluster.node_named(chosen.node))
+            nodes.kill(cluster.node_named(chosen.node), chosen.everything)
         case "start-node":
             nodes.start_slurmd(cluster.node_named(chosen.node))
         case "restart-controller":
-            daemons.restart_controller()
+            # As after a crash, it goes on from the state that it saved.
+            processes.end(processes.daemons("slurmctld"))
+            daemons.start_controller()
+        case "test":
+            from virtual_cluster import smoke  # what reads datasets takes a second to load
+
+            smoke.test(chosen.trial)
 
 
 if __name__ == "__main__":

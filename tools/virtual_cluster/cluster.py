@@ -14,7 +14,7 @@ from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.core.files import read_json, write_json
 from parity.measure.places import make_places, only_one
-from virtual_cluster import daemons, install, layout, network, nodes, processes
+from virtual_cluster import daemons, layout, network, nodes, processes
 from virtual_cluster.layout import Cluster, Host, Node
 
 LONGEST_WAIT_SECONDS = 60
@@ -36,7 +36,7 @@ def up(node_count: int, accounting: bool) -> None:
         return
     if asked.host.name in {node.name for node in asked.nodes}:
         raise UserError(f"this machine is itself called {asked.host.name}, like a virtual node")
-    install.install(accounting)
+    daemons.install(accounting)
     network.refuse_if_subnet_is_used()
     _write_state(asked)
     network.build(asked)

@@ -1,17 +1,55 @@
-"""The daemons on the host: munged, slurmctld, and for accounting slurmdbd on MariaDB."""
+"""The daemons on the host: munged, slurmctld, and for accounting slurmdbd on MariaDB.
+
+Their packages are Debian's, whose own daemons are not used.
+"""
 
 import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from parity.core.commands import answer_of, output_of
+from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.errors import UserError
+from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
+from parity.software.install import apt
 from virtual_cluster import layout, processes
 
+# Slurm loads PMIx by its unversioned name, which only the development package has.
+PACKAGES = ("slurm-wlm", "slurm-client", "munge", "libpmix-dev", "iproute2", "util-linux")
+ACCOUNTING_PACKAGES = ("slurmdbd", "mariadb-server")
+_POLICY = Path("/usr/sbin/policy-rc.d")
 _LONGEST_START_SECONDS = 30
+
+
+def install(accounting: bool) -> None:
+    """Install what is missing, without starting what packages would start; or UserError."""
+    wanted = PACKAGES + (ACCOUNTING_PACKAGES if accounting else ())
+    missing = sorted(set(wanted).difference(installed_packages()))
+    if not missing:
+        return
+    if not is_installed("apt-get"):
+        raise UserError(f"the virtual cluster needs Debian's packages: {' '.join(missing)}")
+    print(f"installing {' '.join(missing)}", flush=True)
+    with _no_daemons_started(), nothing_starts_at_boot():
+        apt("update")
+        apt("install", "--no-install-recommends", *missing)
+
+
+@contextmanager
+def _no_daemons_started() -> Iterator[None]:
+    """Debian's own switch: packages ask this script before they start a daemon."""
+    if os.path.lexists(_POLICY):
+        yield
+        return
+    try:
+        _POLICY.write_text("#!/bin/sh\nexit 101\n")
+        _POLICY.chmod(0o755)
+        yield
+    finally:
+        _POLICY.unlink(missing_ok=True)
 
 
 def _start(
@@ -29,8 +67,8 @@ def _start(
 
 def start_munged() -> None:
     """Start munged with a key and a socket of its own; a munge of the system is not touched."""
-    layout.MUNGE.mkdir(mode=0o755)
     key = layout.MUNGE / "key"
+    layout.MUNGE.mkdir(mode=0o755)
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
     for path in (layout.MUNGE, key):
@@ -45,12 +83,6 @@ def start_controller() -> None:
     _start(argv, layout.LOGS / "slurmctld.log", lambda: answer_of(["scontrol", "ping"])[0])
 
 
-def restart_controller() -> None:
-    """Kill slurmctld as a crash would, and start it again from the state that it saved."""
-    processes.end(processes.daemons("slurmctld"))
-    start_controller()
-
-
 def start_accounting() -> None:
     """Start slurmdbd on a MariaDB of our own, which listens at a socket only."""
     data, log = layout.DATABASE / "data", layout.LOGS / "mariadbd.log"
@@ -59,14 +91,13 @@ def start_accounting() -> None:
     whose = ["--user=mysql", f"--datadir={data}"]
     first = ["--skip-test-db", "--auth-root-authentication-method=socket"]
     output_of(["mariadb-install-db", "--no-defaults", *whose, *first], log=log)
-    listen = [f"--socket={layout.DATABASE_SOCKET}", "--skip-networking"]
-    small = ["--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900"]
     places = f"{os.environ['PATH']}:/usr/sbin:/usr/libexec"
     argv = [shutil.which("mariadbd", path=places) or "mariadbd", "--no-defaults", *whose]
-    argv += [*listen, *small, f"--pid-file={layout.DATABASE}/pid"]
-    _start(argv, log, layout.DATABASE_SOCKET.exists)
-    known = ["sacctmgr", "--noheader", "show", "cluster"]
+    argv += [f"--socket={layout.DATABASE_SOCKET}", "--skip-networking"]
+    argv += ["--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900"]
+    _start([*argv, f"--pid-file={layout.DATABASE}/pid"], log, layout.DATABASE_SOCKET.exists)
     # libmariadb looks there for the socket; slurmdbd.conf has no word for it.
     where, log = {"MYSQL_UNIX_PORT": str(layout.DATABASE_SOCKET)}, layout.LOGS / "slurmdbd.log"
+    known = ["sacctmgr", "--noheader", "show", "cluster"]
     _start(["slurmdbd"], log, lambda: answer_of(known)[0], **where)
     output_of(["sacctmgr", "--immediate", "add", "cluster", layout.NAME])

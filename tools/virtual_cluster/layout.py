@@ -39,39 +39,16 @@ def address(number: int) -> str:
     return f"{_NETWORK}.{number}"
 
 
-@dataclass(frozen=True)
 class Node:
-    number: int
+    """A node: its names, its address, and where its things are."""
 
-    @property
-    def name(self) -> str:
-        return f"n{self.number}"
-
-    @property
-    def host_name(self) -> str:
-        """What it calls itself: every second node by its domain, too, as many sites have it."""
-        return self.name if self.number % 2 else f"{self.name}.{DOMAIN}"
-
-    @property
-    def address(self) -> str:
-        return address(self.number)
-
-    @property
-    def namespace(self) -> str:
-        return f"parity-{self.name}"
-
-    @property
-    def folder(self) -> Path:
-        """What it has to itself, as the host sees it."""
-        return STATE / "nodes" / self.name
-
-    @property
-    def log(self) -> Path:
-        return LOGS / f"slurmd-{self.name}.log"
-
-    @property
-    def mark(self) -> str:
-        return f"{MARK}{self.name}"
+    def __init__(self, number: int) -> None:
+        self.number, self.name, self.address = number, f"n{number}", address(number)
+        # What it calls itself: every second node by its domain, too, as many sites have it.
+        self.host_name = self.name if number % 2 else f"{self.name}.{DOMAIN}"
+        self.namespace, self.mark = f"parity-{self.name}", f"{MARK}{self.name}"
+        self.folder = STATE / "nodes" / self.name  # what it has to itself, as the host sees it
+        self.log = LOGS / f"slurmd-{self.name}.log"
 
 
 @dataclass(frozen=True)

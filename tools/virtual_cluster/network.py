@@ -9,7 +9,7 @@ from pathlib import Path
 from parity.core.commands import output_of
 from parity.core.errors import UserError
 from virtual_cluster import layout
-from virtual_cluster.layout import Cluster, Node
+from virtual_cluster.layout import Cluster
 
 NAMESPACES = Path("/run/netns")
 _OURS = re.compile(rf"{layout.SWITCH}|parity-n\d+")
@@ -61,10 +61,6 @@ def build(cluster: Cluster) -> None:
     _plug_in(None, layout.HOST_LINK, layout.HOST_NUMBER)
     for node in cluster.nodes:
         _plug_in(node.namespace, "eth0", node.number)
-
-
-def namespace_of(node: Node) -> Path:
-    return NAMESPACES / node.namespace
 
 
 def remove() -> None:

@@ -24,7 +24,7 @@ def open_node(node: Node) -> None:
     for name in ("spool", "tmp"):
         (node.folder / name).mkdir(parents=True)
     (node.folder / "tmp").chmod(0o1777)
-    enter = ["nsenter", f"--net={network.namespace_of(node)}"]
+    enter = ["nsenter", f"--net={network.NAMESPACES / node.namespace}"]
     unshare = ["unshare", "--uts", "--mount", "--propagation", "slave"]
     holder = processes.start([*enter, *unshare, *_HOLDER], node.log)
     (node.folder / "holder.pid").write_text(f"{holder.pid}\n")
@@ -77,15 +77,16 @@ def start_slurmd(node: Node) -> None:
 
 def slurmds(node: Node) -> list[psutil.Process]:
     """The node's slurmd, if it runs; slurmstepd, which keeps a job's step, is another."""
-    return [each for each in processes.on_nodes([node]) if each.name() == "slurmd"]
+    return [each for each in processes.on_nodes(node) if each.name() == "slurmd"]
 
 
-def kill_slurmd(node: Node) -> None:
-    """Kill the node's slurmd as a crash would; its steps go on, and the controller is not told."""
-    processes.end(slurmds(node))
+def kill(node: Node, everything: bool) -> None:
+    """Kill slurmd as a crash would, or every step, too, as a power cut would.
 
-
-def kill_everything(node: Node) -> None:
-    """Kill slurmd and every step, as a power cut would; the namespaces stay for a new start."""
+    After a crash steps go on, and the controller is not told; namespaces stay for a new start.
+    """
+    if not everything:
+        processes.end(slurmds(node))
+        return
     holder = int((node.folder / "holder.pid").read_text())
-    processes.end_all(lambda: [each for each in processes.on_nodes([node]) if each.pid != holder])
+    processes.end_all(lambda: [each for each in processes.on_nodes(node) if each.pid != holder])

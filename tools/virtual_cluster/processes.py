@@ -1,4 +1,7 @@
-"""Which processes are the cluster's own, and how they end. Nothing else is ever signalled."""
+"""Which processes are the cluster's own, how they end, and what it could leave of any kind.
+
+Nothing else is ever signalled.
+"""
 
 import os
 import time
@@ -9,12 +12,36 @@ from subprocess import DEVNULL, Popen
 
 import psutil
 
+from parity.core.commands import output_of
 from parity.core.errors import UserError
 from virtual_cluster import layout, network
 from virtual_cluster.layout import Node
 
 LONGEST_END_SECONDS = 30
 _DAEMONS = {"munged", "slurmctld", "slurmdbd", "mariadbd"}
+# What holds a node's namespaces, and what the tests' jobs start; others may sleep as they like.
+_SLEEPERS = (["sleep", "infinity"], ["sleep", "600"])
+
+
+def traces() -> dict[str, object]:
+    """Daemons, namespaces, links, routes, mounts and files of a cluster, whoever made them.
+
+    They are seen without the cluster's own book-keeping.
+    """
+    seen = [each.info for each in psutil.process_iter(["name", "cmdline"])]
+    daemons, names = {*_DAEMONS, "slurmd", "slurmstepd"}, [each["name"] for each in seen]
+    links, memory, configuration = (
+        sorted(path.name for path in Path(folder).glob("*"))
+        for folder in ("/sys/class/net", "/dev/shm", "/etc/slurm")
+    )
+    return {
+        "daemons": sorted(name for name in names if name in daemons),
+        "sleepers": sum(each["cmdline"] in _SLEEPERS for each in seen),
+        "namespaces": output_of(["ip", "netns"]), "links": links,
+        "routes": output_of(["ip", "route"]), "mounts": Path("/proc/mounts").read_text(),
+        "folders": {name: os.path.lexists(name) for name in ("/run/netns", "/tmp/parity")},
+        "state": layout.STATE.exists(), "shared memory": memory, "configuration": configuration,
+    }  # fmt: skip
 
 
 def start(argv: Sequence[str | Path], log: Path, user: str = "", **environment: str) -> Popen:
@@ -28,10 +55,10 @@ def start(argv: Sequence[str | Path], log: Path, user: str = "", **environment: 
 
 def daemons(*names: str) -> list[psutil.Process]:
     """The cluster's daemons on the host itself, by name: they name our folder when started."""
-    state, found = str(layout.STATE), []
+    state, wanted, found = str(layout.STATE), names or _DAEMONS, []
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-            if process.name() not in (names or _DAEMONS) or _is_zombie(process):
+            if process.name() not in wanted or process.status() == psutil.STATUS_ZOMBIE:
                 continue
             words = [*process.cmdline(), process.environ().get("SLURM_CONF", "")]
             if any(state in word for word in words):
@@ -39,22 +66,21 @@ def daemons(*names: str) -> list[psutil.Process]:
     return found
 
 
-def on_nodes(nodes: Iterable[Node] | None = None) -> list[psutil.Process]:
-    """Every process on the nodes (all nodes if None), with all of its descendants.
+def on_nodes(node: Node | None = None) -> list[psutil.Process]:
+    """Every process on a node (on all nodes if None), with all of its descendants.
 
     They are in its network namespace or have its scratch file system mounted, or descend from one.
     """
-    marks = [node.mark for node in nodes] if nodes is not None else None
-    files = network.namespaces() if nodes is None else map(network.namespace_of, nodes)
+    files = [network.NAMESPACES / node.namespace] if node else network.namespaces()
     networks = {_identity(path) for path in files} - {None}
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess):
             is_there = _identity(Path(f"/proc/{process.pid}/ns/net")) in networks or any(
-                source in marks if marks is not None else source.startswith(layout.MARK)
+                source == node.mark if node else source.startswith(layout.MARK)
                 for source in _mounted_sources(process.pid)
             )
-            if is_there and not _is_zombie(process):
+            if is_there and process.status() != psutil.STATUS_ZOMBIE:
                 found[process.pid] = process
                 found |= {child.pid: child for child in process.children(recursive=True)}
     found.pop(os.getpid(), None)
@@ -74,10 +100,6 @@ def _mounted_sources(pid: int) -> list[str]:
         told = [line.partition(" - ")[2].split() for line in lines]
         return [source for kind, source, *_ in told if kind == "tmpfs"]
     return []
-
-
-def _is_zombie(process: psutil.Process) -> bool:
-    return process.status() == psutil.STATUS_ZOMBIE
 
 
 def end(processes: Iterable[psutil.Process]) -> None:

@@ -2,9 +2,9 @@
 
 import filecmp
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -26,38 +26,15 @@ def dataset(tmp_path: Path) -> Dataset:
     return datasets.load(synthetic.write(folder, plan, synthetic.records(plan)))
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[Any]]:
-    """Notes the arguments of all calls of a function of a module."""
-
-    def follow(module: Any, name: str) -> list[Any]:
-        calls: list[Any] = []
-        function = getattr(module, name)
-
-        def noted(*arguments: Any) -> Any:
-            calls.append(arguments)
-            return function(*arguments)
-
-        monkeypatch.setattr(module, name, noted)
-        return calls
-
-    return follow
-
-
-def test_numbers_are_sorted_by_case_and_metric_once(dataset, asked) -> None:
-    made = asked(evidence, "Numbers")
-    done = analyse(dataset)
-    assert len(made) == len(done.values.groupby(["case", "metric"])) > 0
-
-
-def test_binaries_of_a_case_are_compared_once_for_all_of_its_metrics(dataset, asked) -> None:
-    compared = asked(datasets, "identity")
-    done = analyse(dataset)
+def test_numbers_are_sorted_and_binaries_compared_once_for_all_that_asks_for_them(dataset) -> None:
+    with (
+        patch.object(evidence, "Numbers", wraps=evidence.Numbers) as made,
+        patch.object(datasets, "identity", wraps=datasets.identity) as compared,
+    ):
+        done = analyse(dataset)
+    assert made.call_count == len(done.values.groupby(["case", "metric"])) > 0
     metrics = Counter(zip(done.comparisons["case"], done.comparisons["arm"], strict=True))
-    assert max(metrics.values()) > 1
-    # The crossed cases ask for both of them together.
-    crossings = len(list(conclusions.crossings(dataset.plan))) * len(dataset.plan.arms)
-    assert len(metrics) <= len(compared) <= len(metrics) + crossings
+    assert max(metrics.values()) > 1 and compared.call_count == len(metrics)
 
 
 def test_planned_blocks_are_counted_once_for_a_case_and_its_arms(dataset, monkeypatch) -> None:
@@ -77,19 +54,19 @@ def test_planned_blocks_are_counted_once_for_a_case_and_its_arms(dataset, monkey
     assert len(looked) == 2 * sides
 
 
-def test_a_comparison_makes_its_means_of_two_once(asked) -> None:
-    made = asked(estimate, "_halves")
-    decision.decide(np.random.default_rng(20261121).normal(size=30), 0.02)
-    assert len(made) == 1
+def test_a_comparison_makes_its_means_of_two_once() -> None:
+    with patch.object(estimate, "_halves", wraps=estimate._halves) as made:
+        decision.decide(np.random.default_rng(20261121).normal(size=30), 0.02)
+    made.assert_called_once()
 
 
-def test_losses_are_judged_once_for_all_effects_of_a_factor(asked) -> None:
-    dataset = datasets.load(ARCHIVED)
-    judged = asked(contrast, "objection_to_losses")
-    analyse(dataset)
+def test_losses_are_judged_once_for_all_effects_of_a_factor() -> None:
+    dataset, judge = datasets.load(ARCHIVED), contrast.objection_to_losses
+    with patch.object(contrast, "objection_to_losses", wraps=judge) as judged:
+        analyse(dataset)
     crossings = list(conclusions.crossings(dataset.plan))
     # Of each arm both cases, once between the levels and once for all that is crossed with them.
-    assert 0 < len(judged) <= len(crossings) * len(dataset.plan.arms) * 2 * 2
+    assert 0 < judged.call_count <= len(crossings) * len(dataset.plan.arms) * 2 * 2
 
 
 def test_what_is_analysed_is_the_same_without_the_columns_that_nobody_asks_for(tmp_path: Path):

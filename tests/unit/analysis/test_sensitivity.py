@@ -46,17 +46,11 @@ def analysed(
     return by.asked(loaded, analysis.analyse(loaded))
 
 
-def of(done: analysis.Analysis, arm: str, case: str = CASE) -> dict[str, Any]:
+def of(done: analysis.Analysis, arm: str) -> dict[str, Any]:
     """The rows of one ratio by method."""
     table = done.sensitivity
-    rows = table[(table["case"] == case) & (table["arm"] == arm)]
+    rows = table[(table["case"] == CASE) & (table["arm"] == arm)]
     return {row.method: row for row in rows.itertuples()}
-
-
-def effects_of(done: analysis.Analysis, arm: str) -> np.ndarray:
-    pairs = done.pairs
-    rows = pairs[(pairs["case"] == CASE) & (pairs["metric"] == METRIC) & (pairs["arm"] == arm)]
-    return rows["effect"].to_numpy()
 
 
 def test_every_planned_ratio_has_a_row_for_every_method(tmp_path: Path) -> None:
@@ -74,7 +68,8 @@ def test_every_planned_ratio_has_a_row_for_every_method(tmp_path: Path) -> None:
 
 def test_each_method_is_what_it_says(tmp_path: Path) -> None:
     done = analysed(tmp_path, 10, effects={(CASE, "docker"): 1.004})
-    rows, effects = of(done, "docker"), effects_of(done, "docker")
+    rows, of_arm = of(done, "docker"), done.pairs.groupby(["case", "metric", "arm"])["effect"]
+    effects = of_arm.get_group((CASE, METRIC, "docker")).to_numpy()
     (compared,) = done.comparisons[
         (done.comparisons["case"] == CASE) & (done.comparisons["arm"] == "docker")
     ].itertuples()

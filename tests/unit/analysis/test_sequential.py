@@ -19,8 +19,6 @@ LOOKS = (6, 9, 13, 18, 25, 36)
 # of Reboussin, DeMets, Kim & Lan, Control. Clin. Trials 2000; two and three stand in Wassmer &
 # Brannath, Group Sequential and Confirmatory Adaptive Designs, 2016.
 PUBLISHED = {2: (2.157, 2.201), 3: (2.279, 2.295, 2.296), 5: (2.438, 2.427, 2.410, 2.397, 2.386)}
-# The constant boundary that the function comes near: Pocock, Biometrika 1977, table 1.
-POCOCK = {2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413}
 designs = st.lists(st.integers(5, 120), min_size=1, max_size=6, unique=True).map(
     lambda looks: tuple(sorted(looks))
 )
@@ -32,22 +30,10 @@ def _boundaries(looks: tuple[int, ...], alpha: float) -> list[float]:
     return [float(each) for each in stats.norm.isf(levels)]
 
 
-def test_one_look_spends_all_of_the_error() -> None:
-    assert levels_at((20,), 20)[:2] == pytest.approx(ONE_LOOK[:2], rel=1e-9)
-    assert spent(1, ALPHA) == pytest.approx(ALPHA)
-    assert spent(0, ALPHA) == 0
-
-
 @pytest.mark.parametrize("count", PUBLISHED)
 def test_boundaries_are_the_published_ones(count: int) -> None:
     found = _boundaries(tuple(range(1, count + 1)), 0.025)
     assert found == pytest.approx(PUBLISHED[count], abs=0.0006)
-
-
-@pytest.mark.parametrize("count", POCOCK)
-def test_boundaries_are_near_pocock_s_constant(count: int) -> None:
-    found = _boundaries(tuple(range(1, count + 1)), 0.025)
-    assert found == pytest.approx([POCOCK[count]] * count, abs=0.03)
 
 
 @pytest.mark.parametrize("looks", [(6, 18), (5, 7, 40), (10, 20, 30)])
@@ -115,7 +101,8 @@ def test_intervals_at_a_look_hold_those_of_one_look(looks, seed: int, blocks: in
         (low, high), (inner_low, inner_high) = getattr(looked, name), getattr(once, name)
         assert low <= inner_low * (1 + 1e-9) and inner_high <= high * (1 + 1e-9)
     # The p-value says what the interval says, in the words of one look.
-    assert (looked.p_equivalence < ALPHA) == (looked.region == "equivalent")
+    for found in (once, looked):
+        assert (found.p_equivalence < ALPHA) == (found.region == "equivalent")
 
 
 @pytest.mark.parametrize("error", [1e-9, 0.003, 0.0125, 0.05, 0.11, 0.6])

@@ -17,17 +17,6 @@ def _blocks(rows: list[list[float]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[2**position for position in range(len(rows[0]))])
 
 
-# Critical values of L for three levels at 5 % in the table of Page (1963).
-@pytest.mark.parametrize(("blocks", "critical"), [(2, 28), (3, 41), (4, 54), (5, 66)])
-def test_critical_values_of_page(blocks: int, critical: int) -> None:
-    def table(statistic: int) -> pd.DataFrame:
-        # A block in perfect order adds 14; one with its last two swapped adds 13.
-        swapped = 14 * blocks - statistic
-        return _blocks([[1, 3, 2]] * swapped + [[1, 2, 3]] * (blocks - swapped))
-
-    assert methods.page_trend(table(critical)) <= 0.05 < methods.page_trend(table(critical - 1))
-
-
 def test_page_by_enumeration() -> None:
     rows = [[1, 3, 2], [1, 2, 3]]
     every = [

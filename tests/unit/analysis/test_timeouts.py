@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from plans import plan_of
 
-from parity.analysis import tables
 from parity.analysis.descriptive import TIME, TIMEOUTS, line, timeouts
 from parity.analysis.evidence import Numbers
 
@@ -67,8 +66,3 @@ def test_each_case_and_arm_with_both_numbers_has_a_row() -> None:
     native = of_arm.loc[("npb-cg-200", "native-a")]
     assert (native["runs"], native["timeouts"]) == (10, 0) and pd.isna(native["slope"])
     assert of_arm.loc[("npb-cg-200", "lxc-veth"), "timeouts"] == COUNTS.sum()
-
-
-def test_a_dataset_without_timeouts_has_an_empty_table_of_the_same_columns() -> None:
-    found = timeouts(plan_of({"cases": [{"case": "x", "benchmark": "x"}]}), {})
-    assert not len(found) and list(found) == [column.name for column in tables.TIMEOUTS.columns]

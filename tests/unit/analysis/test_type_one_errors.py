@@ -32,8 +32,8 @@ Draw = Callable[[np.random.Generator], np.ndarray]
 def concluded(effects: np.ndarray, places: dict[str, Place]) -> str:
     """The outcome of the analysis at a margin of 2 %."""
     by_block = dict(zip(places, effects, strict=True))
-    effects, means = sample(by_block, places), np.array([*by_block.values()])
-    return Evidence([*by_block], means, effects, "", ONE_LOOK).decided(0.02).outcome
+    means = np.array([*by_block.values()])
+    return Evidence([*by_block], means, *sample(by_block, places), ONE_LOOK).decided(0.02).outcome
 
 
 def by_student(effects: np.ndarray) -> str:

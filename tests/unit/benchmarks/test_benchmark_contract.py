@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from benchmark_help import NODE, defaults
+from benchmark_help import NODE, case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,13 +32,6 @@ outputs = st.builds(
     wall_seconds=st.lists(st.floats()).map(tuple), samples=st.lists(sample).map(tuple),
     command=st.lists(st.one_of(st.just("-w"), st.text())).map(tuple),
 )  # fmt: skip
-
-
-def case(benchmark):
-    """Default parameters, the first level of each factor, and two ranks if it needs them."""
-    allocation = {"nodes": 1, "ranks": 2} if benchmark.allocations == "required" else {}
-    levels = {key: levels[0] for key, levels in benchmark.factors.items()}
-    return defaults(benchmark, **levels, **allocation)
 
 
 def test_the_benchmarks_are_found():
@@ -93,23 +86,17 @@ def test_a_probe_says_what_to_install():
 
 @each
 def test_what_a_benchmark_is_sized_by_is_a_whole_number_that_its_program_is_told(benchmark):
-    name = benchmark.sized_by
-    if not name:
+    if not (name := benchmark.sized_by):
         assert not benchmark.target_seconds
         return
     schema = benchmark.parameters[name]
     assert (schema["type"], schema["minimum"]) == ("integer", 1)
     assert 1 <= schema["default"] < schema["maximum"]
-    assert benchmark.target_seconds > 0
+    assert benchmark.target_seconds > 0 and benchmark.work in ("", name)
     units = {quantity.metric: quantity.unit for quantity in benchmark.metrics}
     assert not benchmark.timed or units[benchmark.timed] == "s"
     asked, more = case(benchmark), case(benchmark) | {name: schema["default"] + 1}
     assert benchmark.program(asked, NODE).argv != benchmark.program(more, NODE).argv
-
-
-def test_some_benchmarks_are_sized_and_all_their_work_is_what_sizes_them():
-    sized = [benchmark for benchmark in ALL if benchmark.sized_by]
-    assert sized and all(benchmark.work in ("", benchmark.sized_by) for benchmark in sized)
 
 
 @each

@@ -1,7 +1,6 @@
 """What every benchmark says of its metrics and figures, whichever benchmarks there are."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -79,13 +78,6 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         specs.figures_of([Undeclared()])
     with pytest.raises(UserError, match="two figures are called sysbench"):
         specs.figures_of([SysbenchCpu(), SysbenchCpu()])
-
-
-def test_a_value_is_a_metric_in_the_recorded_unit() -> None:
-    quantity = Quantity("delay", "delay", "s", "lower", shown="ms", factor=1e3)
-    metric = quantity.measured(0.5)
-    assert (metric.name, metric.value, metric.unit, quantity.unit) == ("delay", 0.5, "s", "ms")
-    assert replace(quantity, shown="", factor=1.0).unit == "s"
 
 
 @pytest.mark.parametrize(("text", "problem"), [

@@ -3,7 +3,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from benchmark_help import NODE, cuts, defaults, golden, values
+from benchmark_help import cuts, defaults, golden, values
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,32 +11,30 @@ from parity.benchmarks.memory import BENCHMARK, plateau
 from parity.benchmarks.model import Outputs
 
 COMMAND = ("/usr/bin/likwid-bench", "-t", "stream", "-w", "N:1090512kB:1", "-i", "12")
-MIB = 2**20
+MIB, TEXT = 2**20, golden("memory/real.txt")
 
 
 def samples(name="memory/samples.jsonl"):
     return [json.loads(line) for line in golden(name).splitlines()]
 
 
-def parse(rows, text=None):
-    text = golden("memory/real.txt") if text is None else text
-    outputs = Outputs(
-        stdout=text, samples=tuple(rows), parameters=defaults(BENCHMARK), command=COMMAND
-    )
-    return BENCHMARK.parse(outputs)
+def parse(rows, text=TEXT):
+    parameters = defaults(BENCHMARK)
+    left = Outputs(text, samples=tuple(rows), parameters=parameters, command=COMMAND)
+    return BENCHMARK.parse(left)
 
 
 def test_a_real_run():
     parsed = parse(samples())
     assert parsed.valid
     assert values(parsed) == {
-        "process_private": 1062.6640625,
-        "process_private_dirty": 1054.3125,
-        "node_used_median": 2268.51171875,
-        "node_used_increment": 1082.2265625,
+        "process_private": 1062.6640625, "process_private_dirty": 1054.3125,
+        "node_used_median": 2268.51171875, "node_used_increment": 1082.2265625,
         "node_used_increment_published": 873.54296875,
-    }
+    }  # fmt: skip
     assert {metric.unit for metric in parsed.metrics} == {"MiB"}
+    assert {"node_used_median", "node_used_increment"} <= set(BENCHMARK.differences)
+    assert "process_private" not in BENCHMARK.differences
 
 
 def row(seconds, process="", used=0, on_lists=0, writable=None, dirty=None):
@@ -73,16 +71,12 @@ def test_only_samples_at_full_size_count_and_what_is_on_free_lists_is_not_in_use
     assert found["process_private"] == 1010
 
 
-FREE_LISTS_UNTOLD = [
-    {k: v for k, v in sample.items() if k != "node_free_per_cpu"} for sample in PLANTED
-]
-
-
 @pytest.mark.parametrize(("rows", "reason"), [
     (samples("memory/samples-few.jsonl"), "too-few-samples"),
     (PLANTED[:5], "too-few-samples"), ([row(-0.2)], "too-few-samples"),
     # None from before the start.
-    (PLANTED[1:], "no-background"), ([], "no-background"), (FREE_LISTS_UNTOLD, "unparsable"),
+    (PLANTED[1:], "no-background"), ([], "no-background"),
+    ([{k: it[k] for k in it if k != "node_free_per_cpu"} for it in PLANTED], "unparsable"),
     (PLANTED + PLANTED, "several-runs"), ([PLANTED[0], *PLANTED], "several-runs"),
     # Less than no memory.
     *(
@@ -110,17 +104,8 @@ def test_a_sample_that_lacks_something_is_passed_over_or_refused(number, key, va
 
 def test_the_program_must_have_done_its_work_whose_time_is_told_without_samples() -> None:
     assert parse(samples(), golden("memory/truncated.txt")).reason == "truncated"
-    assert not any(parse(samples(), text).valid for text in cuts(golden("memory/real.txt")))
-    asked = {"parameters": defaults(BENCHMARK), "command": COMMAND}
-    outputs = Outputs(golden("memory/real.txt"), wall_seconds=(9.0,), **asked)
+    assert not any(parse(samples(), text).valid for text in cuts(TEXT))
+    outputs = Outputs(TEXT, wall_seconds=(9.0,), parameters=defaults(BENCHMARK), command=COMMAND)
     assert BENCHMARK.parse(outputs).reason == "no-background"
     assert BENCHMARK.timed_seconds(outputs) == 1.25989
     assert BENCHMARK.timed_seconds(replace(outputs, stdout="")) == 0
-
-
-def test_the_program_is_sampled_and_named_and_the_node_compared_by_difference():
-    program = BENCHMARK.program(defaults(BENCHMARK), NODE)
-    assert program.argv == COMMAND
-    assert (program.sample_seconds, program.sample_processes) == (0.2, ("likwid-bench",))
-    assert {"node_used_median", "node_used_increment"} <= set(BENCHMARK.differences)
-    assert "process_private" not in BENCHMARK.differences

@@ -35,15 +35,10 @@ def test_numbers_of_counted_turns():
     parsed = made({1: 999_900, 3: 90, 50: 9, 1024: 1}, 22_025, round(total / 1e6, 6))
     assert parsed.valid, parsed.detail
     lost = 90 * 2.5 + 9 * 49.5 + 1023.5 + 21_000
-    assert values(parsed) == pytest.approx(
-        {
-            "noise_share": lost / 1e6, "events_per_second": 100, "duration_p50": 3e-6,
-            "duration_p99": 50e-6, "duration_p999": 22_025e-6, "duration_longest": 22_025e-6,
-        }
-    )  # fmt: skip
-    assert [metric.name for metric in parsed.metrics] == [
-        quantity.metric for quantity in BENCHMARK.metrics
-    ]
+    assert values(parsed) == pytest.approx({
+        "noise_share": lost / 1e6, "events_per_second": 100, "duration_p50": 3e-6,
+        "duration_p99": 50e-6, "duration_p999": 22_025e-6, "duration_longest": 22_025e-6,
+    })  # fmt: skip
 
 
 def test_a_quiet_run_has_no_lengths():

@@ -41,10 +41,9 @@ def command(program):
 
 def run(name, folder, **parameters):
     """Run a benchmark natively, as its own `Program` says, and parse what it leaves."""
-    benchmark = benchmarks()[name]
-    if not benchmark.probe().available:
-        pytest.skip(benchmark.probe().reason)
-    node = node_facts()
+    benchmark, node = benchmarks()[name], node_facts()
+    if not (presence := benchmark.probe()).available:
+        pytest.skip(presence.reason)
     if len(node.cpus) < 2:
         pytest.skip("fewer than 2 CPUs")
     parameters = defaults(benchmark, **parameters)
@@ -52,16 +51,11 @@ def run(name, folder, **parameters):
     for file, text in program.files.items():
         (folder / file).write_text(text)
     own = {"PATH": os.defpath, "HOME": str(folder), "TMPDIR": str(folder), "LC_ALL": "C"}
+    own |= (LAUNCHER if program.ranks else {}) | dict(program.environment)
+    how = {"capture_output": True, "text": True, "check": True}
+    how["timeout"] = 300  # seconds, on a busy machine too
     start = time.monotonic()
-    answer = subprocess.run(
-        command(program),
-        cwd=folder,
-        env=own | (LAUNCHER if program.ranks else {}) | dict(program.environment),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,  # seconds, on a busy machine too
-    )
+    answer = subprocess.run(command(program), cwd=folder, env=own, **how)
     left = [file for pattern in program.collect for file in folder.glob(pattern)]
     return benchmark.parse(
         Outputs(
@@ -72,41 +66,27 @@ def run(name, folder, **parameters):
     )  # fmt: skip
 
 
+LIKWID = {"working_set_mib": 10, "threads": 2}
+NETPIPE = TWO | {"upper_bound": 65_536, "repetitions": 50}
+
+
 @pytest.mark.parametrize(("name", "asked", "metric", "low", "high"), [
     ("sysbench", {"events": 50, "threads": 2}, "time", 0, 10),
-    *(
-        ("sysbench-libaio", {"libaio": level, "events": 50}, "time", 0, 10)
-        for level in ("linked", "absent")
-    ),
+    ("sysbench-libaio", {"libaio": "linked", "events": 50}, "time", 0, 10),
+    ("sysbench-libaio", {"libaio": "absent", "events": 50}, "time", 0, 10),
     ("oslat", {"seconds": 1}, "noise_share", -1e-9, 1),
-    *(
-        (
-            "likwid",
-            {"kernel": kernel, "working_set_mib": 10, "threads": 2},
-            "bandwidth",
-            0.1,
-            1e4,
-        )
-        for kernel in ("copy", "triad", "stream")
-    ),
+    *(("likwid", LIKWID | {"kernel": kernel}, "bandwidth", 0.1, 1e4)
+      for kernel in ("copy", "triad", "stream")),
     ("hpcc", {"n": 500}, "hpl", 0, math.inf),
     ("hpcc", {"n": 500, "nodes": 1, "ranks": 2}, "hpl", 0, math.inf),
-    *(
-        ("netpipe", TWO | {"protocol": on, "upper_bound": 65_536, "repetitions": 50}, *bounds)
-        for on in ("tcp", "mpi")
-        for bounds in (("latency", 0, 0.01), ("bandwidth", 0.01, 1e4))
-    ),
-    *(
-        ("hpcg", {"nodes": 1, "ranks": ranks, "n": 16, "seconds": 1}, "rate", 0, math.inf)
-        for ranks in (1, 2)
-    ),
+    *(("netpipe", NETPIPE | {"protocol": on}, *bounds) for on in ("tcp", "mpi")
+      for bounds in (("latency", 0, 0.01), ("bandwidth", 0.01, 1e4))),
+    *(("hpcg", TWO | {"ranks": ranks, "n": 16, "seconds": 1}, "rate", 0, math.inf)
+      for ranks in (1, 2)),
     ("stream", {"elements": 10_000_000, "threads": 2}, "triad", 0.1, 1e4),
     *(("npb", TWO | {"kernel": kernel, "class": "S"}, "rate", 0, math.inf) for kernel in KERNELS),
-    *(
-        ("ior", TWO | {"file": file, "access": access, "block_mib": 4}, "write", 0, math.inf)
-        for file in ("own", "shared")
-        for access in ("buffered", "direct")
-    ),
+    *(("ior", TWO | {"file": file, "access": access, "block_mib": 4}, "write", 0, math.inf)
+      for file in ("own", "shared") for access in ("buffered", "direct")),
 ])  # fmt: skip
 def test_a_real_run(tmp_path, name, asked, metric, low, high):
     parsed = run(name, tmp_path, **asked)
@@ -121,9 +101,8 @@ def test_mpip(tmp_path, kernel):
     assert parsed.valid, parsed.detail
     assert 0 < values(parsed)["mpi_init"] < values(parsed)["init"]
     # All that a kernel calls of MPI is timed, but for what asks nothing of any other rank.
-    asks = {
-        f"{at}{end}" for at in ("wtime", "comm_rank", "comm_size", "abort") for end in ("", "_")
-    }
+    names = ("wtime", "comm_rank", "comm_size", "abort")
+    asks = {*names, *(f"{name}_" for name in names)}
     mpip = benchmarks()["mpip"]
     program, preloaded = kernel_path(kernel, "S"), library(mpip.toolchain)
     called, timed = (

@@ -2,17 +2,15 @@
 
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmark_help import NODE, compiled, defaults, values
+from benchmark_help import compiled, defaults, values
 from traces import trace
 
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.selfish import TRACE
 from parity.benchmarks.selfish_reading import BENCHMARK, READING, TALLY
-from parity.core.errors import UserError
 from parity.core.files import as_text
 
 LINE = "12 files, 3000000 bytes, CPU 0.250000 s, program's CPU 1.050000 s\n"
@@ -23,17 +21,6 @@ def parse(line: str, beside: str, **other) -> Parsed:
     files = {TRACE: as_text(trace([(0, 400)])), TALLY: line}
     parameters = defaults(BENCHMARK, beside=beside, seconds=1.0)
     return BENCHMARK.parse(Outputs(**{"files": files, "parameters": parameters} | other))
-
-
-@pytest.mark.parametrize(("beside", "folder"), [("nothing", ""), ("reading", "/usr")])
-def test_levels_differ_in_what_is_read_alone(beside, folder):
-    asked = defaults(BENCHMARK, beside=beside, seconds=2)
-    program = BENCHMARK.program(asked, replace(NODE, cpus=(0, 2, 5)))
-    mine = ("/opt/parity/compiled/reading", "0,2", folder, TALLY, "/opt/parity/compiled/selfish")
-    assert program.argv == (*mine, "detours", "2", "300", "5", "1000000", "400000", TRACE)
-    assert (program.cpus, program.collect) == ((5,), (TRACE, TALLY))
-    with pytest.raises(UserError, match="2 logical CPUs"):
-        BENCHMARK.program(asked, replace(NODE, cpus=(0,)))
 
 
 def test_what_neither_selfish_nor_the_reader_took_is_what_serving_took():

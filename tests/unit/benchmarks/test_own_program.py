@@ -1,34 +1,42 @@
-"""A benchmark from data alone: its words, its numbers, and what a block is named by."""
+"""A benchmark from data alone: its words, its numbers, what a block is named by, its patterns.
+
+A pattern has one group, and never so many ways that a parser hangs.
+"""
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from benchmark_help import golden, values
 
 from parity.benchmarks import benchmark_of, benchmarks, openmpi
 from parity.benchmarks.model import NodeFacts, Outputs
-from parity.benchmarks.own_program import filled_in, said, what_runs
+from parity.benchmarks.own_program import (
+    LONGEST_LINE,
+    check_pattern,
+    compiled,
+    filled_in,
+    matches,
+    said,
+    what_runs,
+)
+from parity.core.errors import UserError
 
 NODE = NodeFacts((0, 1, 2, 3), 1 << 20, 1 << 30, ("n1",))
 COMMAND: dict[str, Any] = {
-    "title": "Melt",
+    "title": "Melt", "binaries": ["/usr/bin/melt"], "packages": ["melt"], "cpus": 2,
     "program": ["/usr/bin/melt", "-n", "{steps}", "--{mode}", "{{x}}", "on={cpus}"],
-    "binaries": ["/usr/bin/melt"],
-    "packages": ["melt"],
-    "environment": {"THREADS": "{cpus}"},
-    "files": {"in.melt": "units lj\nrun ${n}\n"},
-    "cpus": 2,
+    "environment": {"THREADS": "{cpus}"}, "files": {"in.melt": "units lj\nrun ${n}\n"},
     "metrics": [
         {"name": "loop", "pattern": r"^Loop ([\d.]+) s", "unit": "s", "better": "lower"},
         {"name": "rate", "pattern": r"(\S+) tau/day", "unit": "tau/day", "better": "higher",
          "title": "simulated time"},
     ],
-    "valid": "^all well$",
-    "work": "steps",
-    "note": "Made up.",
+    "valid": "^all well$", "work": "steps", "note": "Made up.",
 }  # fmt: skip
 PARAMETERS = {"command": COMMAND, "steps": 100, "mode": "cold"}
 GOOD = "Loop 2.5 s\n1,234.5 tau/day\nall well\n"
@@ -49,7 +57,7 @@ def test_the_words_are_those_of_the_study_and_without_cpus_it_has_all_of_the_nod
     assert benchmark_of("melt", parameters).program(parameters, NODE).cpus == (0, 1, 2, 3)
 
 
-def test_ranks_are_started_as_those_of_any_other_program() -> None:
+def test_ranks_are_started_as_those_of_any_other_program_and_have_to_be_a_world() -> None:
     parameters = PARAMETERS | {"nodes": 1, "ranks": 2}
     program = benchmark_of("melt", parameters).program(parameters, NODE)
     assert (program.ranks, program.nodes, program.cpus) == (2, 1, (0, 1, 2, 3))
@@ -57,10 +65,6 @@ def test_ranks_are_started_as_those_of_any_other_program() -> None:
     inside = NodeFacts((0, 1), 1, 1, ("n1",), launcher=False)
     words = benchmark_of("melt", parameters).program(parameters, inside).argv
     assert words[0] == openmpi.LAUNCHER and words.count("/usr/bin/melt") == 2
-
-
-def test_ranks_that_are_no_world_of_mpi_do_not_count() -> None:
-    parameters = PARAMETERS | {"nodes": 1, "ranks": 2}
     found = benchmark_of("melt", parameters).parse(Outputs(stdout=GOOD, parameters=parameters))
     assert (found.valid, found.reason) == (False, "world-size")
 
@@ -134,24 +138,18 @@ def test_it_is_there_if_its_files_are(tmp_path: Any) -> None:
 
 
 SOLVED = COMMAND | {
-    "metrics": [
-        {"name": "time", "pattern": r"solved in ([\d.,]+) s", "unit": "s", "better": "lower"}
-    ],
+    "metrics": [COMMAND["metrics"][0] | {"name": "time", "pattern": r"solved in ([\d.,]+) s"}],
     "valid": "converged",
 }
 
 
-@pytest.mark.parametrize(
-    ("printed", "value"),
-    [
-        ("12.5", 12.5), ("12,5", 12.5), ("0,75", 0.75), ("0,750", 0.75), ("1234,567", 1234.567),
-        ("1.234,5", 1234.5), ("1,234.5", 1234.5), ("1,234,567", 1234567),
-        ("1.234.567,8", 1234567.8),
-        # Either sign, or none of both.
-        ("1,234", None), ("12,345", None), ("1,23,4", None), ("1.23,45,6", None), (",", None),
-        ("1.234.567", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("printed", "value"), [
+    ("12.5", 12.5), ("12,5", 12.5), ("0,75", 0.75), ("0,750", 0.75), ("1234,567", 1234.567),
+    ("1.234,5", 1234.5), ("1,234.5", 1234.5), ("1,234,567", 1234567), ("1.234.567,8", 1234567.8),
+    # Either sign, or none of both.
+    ("1,234", None), ("12,345", None), ("1,23,4", None), ("1.23,45,6", None), (",", None),
+    ("1.234.567", None), ("1,234.5,6", None),
+])  # fmt: skip
 def test_a_decimal_comma_is_read_where_it_can_be_nothing_else(printed, value) -> None:
     parsed = parse(f"solved in {printed} s\nconverged\n", SOLVED)
     assert [metric.value for metric in parsed.metrics] == ([value] if value else [])
@@ -180,8 +178,49 @@ def test_what_a_dying_program_printed_is_no_result(stream) -> None:
 def test_the_rate_of_later_lammps_is_read() -> None:
     study = Path(__file__).parents[3] / "config/studies/applications.yaml"
     command = yaml.safe_load(study.read_text())["benchmarks"]["lammps"]["command"]
-    text = (Path(__file__).parents[2] / "golden/lammps/performance-line.txt").read_text()
-    parsed = parse(text, command)
-    assert {metric.name: metric.value for metric in parsed.metrics} == {
-        "loop_time": 10.5, "step_rate": 1.392,
-    }  # fmt: skip
+    found = values(parse(golden("lammps/performance-line.txt"), command))
+    assert found == {"loop_time": 10.5, "step_rate": 1.392}
+
+
+@pytest.mark.parametrize("pattern", [
+    r"Loop time of ([\d.]+) on \d+ procs", r"^(?:a|b): (\d+)", r"(\d{1,3})?x", r"(x|y)",
+    "(?i)T (.)", r"(a+)+", r"((?:a|ab)*)", r".*.*.*.*(x)",
+])  # fmt: skip
+def test_what_people_write_is_taken(pattern: str) -> None:
+    check_pattern(pattern, 1, "here")
+
+
+@pytest.mark.parametrize(("pattern", "why"), [
+    *((pattern, "no regular expression") for pattern in (
+        r"(a)\1", r"(?=a+)(a)", r"(?>a+(b)*)+", r"(?:(a*)b){2000}", r"(a", r"[z-a]",
+    )),
+    (r"time", "has 0 groups"), (r"(a) (b)", "has 2 groups"),
+])  # fmt: skip
+def test_what_is_no_pattern_of_a_number_is_refused_in_a_plan_of_others_too(pattern, why) -> None:
+    with pytest.raises(UserError, match=why) as error:
+        check_pattern(pattern, 1, "here")
+    assert "allowed:" in str(error.value) and "where:" in str(error.value)
+    metric = {"name": "time", "pattern": pattern, "unit": "s", "better": "lower"}
+    with pytest.raises(UserError, match=why):
+        benchmark_of("melt", {"command": COMMAND | {"metrics": [metric]}})
+
+
+def test_a_long_pattern_is_refused() -> None:
+    with pytest.raises(UserError, match="502 characters"):
+        check_pattern("(" + "a" * 500 + ")", 1, "here")
+
+
+@pytest.mark.parametrize(("pattern", "line"), [
+    (r"\s*\s*\s*(\d)x", " "), (r"a*a*a*(b)", "a"), (r"(a+)+$", "a"), (r"((?:a|aa)+)b", "a"),
+    (r"(?:.*,)*.*,(\d)", ","),
+])  # fmt: skip
+def test_no_pattern_hangs(pattern: str, line: str) -> None:
+    began = time.process_time()
+    assert compiled(pattern, 1, "here").search(line * 1_000_000 + "!") is None
+    assert time.process_time() - began < 30  # each takes hours of tries one after the other
+
+
+def test_each_line_is_looked_at_by_itself_and_to_its_limit() -> None:
+    found = matches(compiled(r"^t=(\d)", 1, ""), "t=1\nx t=2\nt=3 t=4\r\nt=5")
+    assert [match[1] for match in found] == ["1", "3", "5"]
+    assert matches(compiled("(z)", 1, ""), " " * LONGEST_LINE + "z") == []

@@ -47,8 +47,6 @@ def only(other, base=BASE):
 
 OTHER_C = {"libc.so.6": "e" * 64, "libm.so.6": "e" * 64, "libaio.so.1": "f" * 64}
 DIFFER, SILENT = "same program, libraries differ:", {"programs": {}, "interface": {}}
-
-
 LIKE = [
     (side("box"), "same", "identical"),
     (side("box", program(ONE, **OTHER_C)), "libraries differ", f"{DIFFER} libc.so.6 (2 others)"),
@@ -95,8 +93,6 @@ def test_differences_of_the_interface_have_both_values():
 
 A, B = "a" * 64, "b" * 64
 OTHER_TWO, AS_BASE = {"two": program(TWO, B)}, "as in base"
-
-
 SHARED = {"link_set": "shared"}
 DEBIAN_S = ("1" * 32, "2" * 32)
 
@@ -165,10 +161,8 @@ def test_the_report_says_all_of_it():
         "Not known, because not seen: 1 of 3 (Gone)",
     ):
         assert words in said
-
-
-def test_a_study_without_differences_says_that_nothing_confounded():
-    assert report(audit_of(side("twin")), PROGRAMS)[-1].startswith("Nothing is confounded")
+    alike = report(audit_of(side("twin")), PROGRAMS)
+    assert alike[-1].startswith("Nothing is confounded")
 
 
 def test_what_is_left_can_be_read_again(tmp_path):

@@ -112,49 +112,44 @@ def test_every_rule_has_a_scenario() -> None:
 
 
 ASKED, KENDALL, ENDED = decision.objection_of, along.tau, exists._ended
-MEAN = estimate.mean_of
+MEAN, ENDINGS = estimate.mean_of, in_memory.ENDINGS
 
 
-@pytest.mark.parametrize(
-    ("sketch", "broken", "truths"),
-    [
-        # A missing positive control.
-        ("positive control",
-         [(finding, "objection_of", lambda control, same, _assay: ASKED(control, same))],
-         {"not seen; the same", "a gain; the same", "lost in every block; the same"}),
-        # Counting what losses left.
-        ("losses of slow runs", [(contrast, "objection_to_losses", lambda *_: "")],
-         {"14 of 30 lost; +1 %"}),
-        # A difference of five blocks.
-        ("5 blocks",
-         [(estimate.Typical, "interval", lambda of, share: MEAN(of.rows[0]).interval(share)),
-          (estimate.Typical, "p_outside", lambda *_: 0.0),
-          (decision, "FEWEST_FOR_A_DIFFERENCE", 0), (finding, "FEWEST_FOR_A_DIFFERENCE", 0)],
-         {"+5 %"}),
-        # A control that is refused itself.
-        ("exists, refused",
-         [(exists, "_ended", lambda found, reason, expect, _: ENDED(
-             found, reason, expect, decision.Decision(14, outcome=outcomes.EQUIVALENT)))],
-         {"all, of the control half", "all, of the control, too"}),
-        # Any cell in the place of most.
-        ("most", [(judging, "p_of_most", lambda pool: 0.0)],
-         {"one of three +5 %, the others the same"}),
-        # An order within groups.
-        ("rank, groups",
-         [(along, "tau", lambda losses, at: KENDALL(losses, np.arange(len(at))))],
-         {"that order, within the groups its opposite", "that order, but for one pair of four"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("sketch", "broken", "truths"), [
+    # A missing positive control.
+    ("positive control",
+     [(finding, "objection_of", lambda control, same, _assay: ASKED(control, same))],
+     {"not seen; the same", "a gain; the same", "lost in every block; the same"}),
+    # Counting what losses left.
+    ("losses of slow runs", [(contrast, "objection_to_losses", lambda *_: "")],
+     {"14 of 30 lost; +1 %"}),
+    # A difference of five blocks.
+    ("5 blocks",
+     [(estimate.Typical, "interval", lambda of, share: MEAN(of.rows[0]).interval(share)),
+      (estimate.Typical, "p_outside", lambda *_: 0.0),
+      (decision, "FEWEST_FOR_A_DIFFERENCE", 0), (finding, "FEWEST_FOR_A_DIFFERENCE", 0)],
+     {"+5 %"}),
+    # A control that is refused itself.
+    ("exists, refused",
+     [(exists, "_ended", lambda found, reason, expect, _: ENDED(
+         found, reason, expect, decision.Decision(14, outcome=outcomes.EQUIVALENT)))],
+     {"all, of the control half", "all, of the control, too"}),
+    # Failures inside that count as refused.
+    ("exists, not refused",
+     [(in_memory, "ENDINGS", ENDINGS | {"failed inside": ENDINGS["refused"]})], {"all"}),
+    # Any cell in the place of most.
+    ("most", [(judging, "p_of_most", lambda pool: 0.0)],
+     {"one of three +5 %, the others the same"}),
+    # An order within groups.
+    ("rank, groups",
+     [(along, "tau", lambda losses, at: KENDALL(losses, np.arange(len(at))))],
+     {"that order, within the groups its opposite", "that order, but for one pair of four"}),
+])  # fmt: skip
 def test_a_rule_without_what_it_hangs_on_is_found_out(monkeypatch, sketch, broken, truths) -> None:
     for where, name, instead in broken:
         monkeypatch.setattr(where, name, instead)
     found = _refuted_truths(sketch)
     assert truths <= found and (found == truths or sketch in ("losses of slow runs", "most"))
-
-
-def test_failures_inside_that_count_as_refused_are_found_out(monkeypatch) -> None:
-    monkeypatch.setitem(in_memory.ENDINGS, "failed inside", in_memory.ENDINGS["refused"])
-    assert _refuted_truths("exists, not refused") == {"all"}
 
 
 def test_looks_at_the_level_of_one_are_found_out(monkeypatch) -> None:

@@ -52,33 +52,12 @@ def test_what_has_no_ratio_is_lost_to_ratios(tmp_path: Path) -> None:
         assert (found.verdict, found.reason[: len(LOSSES)]) == ("inconclusive", LOSSES)
 
 
-@pytest.mark.parametrize("test", [
-    SAME, MORE,
-    data.test_of("minimum-effect", expect="costs-more", minimum_percent=1),
-    data.test_of("non-inferiority", margin_percent=1),
-    data.test_of("group-equivalence", {"arms": "containers"}, margin_percent=1),
-])  # fmt: skip
-def test_where_nothing_has_a_ratio_there_are_no_blocks(tmp_path: Path, test) -> None:
-    """They were counted before their logs were taken, and the rules failed on none."""
-    found = _judged(tmp_path, test, dict.fromkeys(data.quiet(), [0.0] * 30))
-    assert (found.verdict, found.blocks) == ("inconclusive", 0)
-    assert found.reason.startswith("too few blocks: 0 of at least 2")
-
-
 def test_what_the_plan_compares_by_differences_may_be_zero(tmp_path: Path) -> None:
     made, _ = data.dataset(dict.fromkeys(data.quiet(), [0.0] * 30), unit="MiB", margin=0.01)
     compared = tuple(structs.replace(each, margin=None) for each in made.plan.comparisons)
     made = replace(made, plan=structs.replace(made.plan, comparisons=compared))
     test = data.test_of("share-of-node", bound_percent=1)
     assert data.row_of(tmp_path, test, (made, analyse(made))).verdict == "supported"
-
-
-def test_of_too_few_blocks_no_more_is_said_than_that_they_are_few(tmp_path: Path) -> None:
-    """An interval far below its limit was said to hold it, and a share of memory to be above."""
-    few = {key: list(values)[:4] for key, values in data.quiet().items()}
-    for test in (SAME, data.test_of("non-inferiority", margin_percent=50)):
-        found = _judged(tmp_path, test, few)
-        assert (found.verdict, found.reason[:19]) == ("inconclusive", "fewer than 6 blocks")
 
 
 def test_a_pair_that_lost_runs_shows_nothing(tmp_path: Path) -> None:

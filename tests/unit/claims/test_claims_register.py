@@ -1,7 +1,8 @@
-"""The register: what it accepts, what it refuses, and what its digest is about."""
+"""The register: what it accepts and refuses, what its digest is about, and findings of our own."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import claims_data as data
 import pytest
@@ -9,22 +10,12 @@ import yaml
 
 from parity.analysis import decision
 from parity.claims import rules as rule_modules
-from parity.claims.register import declared, load_register
+from parity.claims.register import FINDINGS, declared, load_register, load_users_claims
 from parity.claims.rules import rules
 from parity.core.errors import UserError
+from parity.report.claims import to_text
 
 EQUIVALENCE = data.same()
-
-
-def test_a_claim_is_read_with_its_tests(tmp_path: Path) -> None:
-    entry = data.claim(EQUIVALENCE | {"instead_of": "another program"})
-    known = data.register(tmp_path, entry).claims[0]
-    test = known.tests[0]
-    assert (test.number, test.rule) == (1, "equivalence")
-    # What may be left out has its default.
-    assert test.options == {"margin_percent": 1, "of_cells": "all"}
-    assert test.cells.arms == ("box",)
-    assert (test.instead_of, test.waits_for) == ("another program", ())
 
 
 def test_names_are_held_against_what_is_declared(tmp_path: Path) -> None:
@@ -41,11 +32,6 @@ def test_names_are_held_against_what_is_declared(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=words) as caught:
             load_register(path, published, known)
         assert "claims.yaml: one: tests.1" in str(caught.value)
-
-
-def test_containers_are_all_arms_that_are_no_reference(tmp_path: Path) -> None:
-    known = data.register(tmp_path, data.claim(data.same({"arms": "containers"})))
-    assert known.claims[0].tests[0].cells.arms is None
 
 
 @pytest.mark.parametrize("test, words", [
@@ -67,10 +53,9 @@ def test_a_wrong_test_is_refused_with_its_place(tmp_path: Path, test: dict, word
 
 def test_a_claim_has_tests_or_a_reason(tmp_path: Path) -> None:
     neither = {key: value for key, value in data.claim().items() if key != "tests"}
-    with pytest.raises(UserError):
-        data.register(tmp_path, neither)
-    with pytest.raises(UserError):
-        data.register(tmp_path, data.claim(EQUIVALENCE, not_tested="too hard"))
+    for entry in (neither, data.claim(EQUIVALENCE, not_tested="too hard")):
+        with pytest.raises(UserError):
+            data.register(tmp_path, entry)
     assert data.register(tmp_path, neither | {"not_tested": "too hard"}).claims[0].tests == ()
 
 
@@ -90,50 +75,81 @@ def test_published_numbers_are_checked(tmp_path: Path, lines: str, words: str) -
         data.register(tmp_path, data.claim(EQUIVALENCE), published=lines)
 
 
-def _digest(folder: Path, published: str = "", **changes) -> str:
-    test = data.test_of("magnitude", published="m/r", scale="ratio")
-    lines = published or "one,s,b,r,1,m,20,percent,p\none,s,b,r,1,other,1,s,p\n"
-    return data.register(folder, data.claim(test, **changes), published=lines).claims[0].sha256
+def test_the_digest_is_about_what_decides_and_not_about_words(tmp_path: Path, monkeypatch) -> None:
+    used, other = "one,s,b,r,1,m,20,percent,p\n", "one,s,b,r,1,other,1,s,p\n"
 
+    def digest(published: str = used + other, test: dict | None = None, **changes) -> str:
+        asked = test or data.test_of("magnitude", published="m/r", scale="ratio")
+        known = data.register(tmp_path, data.claim(asked, **changes), published=published)
+        return known.claims[0].sha256
 
-def test_the_digest_is_about_what_decides_and_not_about_words(tmp_path: Path) -> None:
-    first = _digest(tmp_path)
-    assert first == _digest(tmp_path, claim="In other words.", where="2")
-    assert first != _digest(tmp_path, kind="magnitude")
-    assert first != _digest(tmp_path, scales={"machine": "none", "cluster": "full"})
-    assert first != _digest(tmp_path, published="one,s,b,r,1,m,21,percent,p\n")
-    # A number that no test uses decides nothing.
-    assert first == _digest(tmp_path, published="one,s,b,r,1,m,20,percent,p\n")
-
-
-def test_what_a_test_waited_for_does_not_amend_it(tmp_path: Path) -> None:
-    waiting = EQUIVALENCE | {"waits_for": ["spin"]}
-    digests = [data.register(tmp_path, data.claim(test)).claims[0].sha256
-               for test in (EQUIVALENCE, waiting)]  # fmt: skip
-    assert digests[0] == digests[1]
-    wider = EQUIVALENCE | {"cells": EQUIVALENCE["cells"] | {"levels": {"nodes": [1, 2]}}}
-    assert data.register(tmp_path, data.claim(wider)).claims[0].sha256 != digests[0]
-
-
-def test_a_margin_and_a_rule_s_version_are_part_of_the_digest(tmp_path: Path, monkeypatch) -> None:
-    def digest(margin: float) -> str:
-        return data.register(tmp_path, data.claim(data.same(margin=margin))).claims[0].sha256
-
-    before = digest(1)
-    assert before != digest(1.5)
+    first, same = digest(), digest(test=EQUIVALENCE)
+    assert first == digest(claim="In other words.", where="2")
+    assert first != digest(kind="magnitude")
+    assert first != digest(scales={"machine": "none", "cluster": "full"})
+    assert first != digest(used.replace("20", "21"))
+    # A number that no test uses decides nothing, and neither does what a test waited for.
+    assert first == digest(used)
+    assert same == digest(test=EQUIVALENCE | {"waits_for": ["spin"]})
+    wider = EQUIVALENCE["cells"] | {"levels": {"nodes": [1, 2]}}
+    assert same != digest(test=EQUIVALENCE | {"cells": wider})
+    assert same != digest(test=data.same(margin=1.5))
     monkeypatch.setitem(rules(), "equivalence", replace(rules()["equivalence"], version=99))
-    assert before != digest(1)
-
-
-def test_the_analysis_is_part_of_the_digest(tmp_path: Path, monkeypatch) -> None:
-    before = _digest(tmp_path)
+    assert same != digest(test=EQUIVALENCE) and first == digest()
     monkeypatch.setattr(decision, "VERSION", 99)
-    assert before != _digest(tmp_path)
+    assert first != digest()
 
 
 def test_every_rule_is_found_and_says_what_it_takes() -> None:
     options = Path(rule_modules.__file__).with_name("options.yaml")
     assert list(rules()) == sorted(yaml.safe_load(options.read_text())["rules"])
-    for rule in rules().values():
-        for schema in rule.options.values():
-            assert schema.get("description") or "$ref" in schema
+    schemas = [schema for rule in rules().values() for schema in rule.options.values()]
+    assert all(schema.get("description") or "$ref" in schema for schema in schemas)
+
+
+CONFIG = Path(__file__).parents[3] / "config"
+COSTS_MORE = data.test_of("direction-difference", expect="costs-more", smallest_effect=0.02)
+FINDING = {
+    "id": "boxes", "kind": "direction", "claim": "A box costs more.",
+    "mechanism": "It has to be opened.", "refuted_by": "Less than 0.02 s.",
+    "scales": {"machine": "full", "cluster": "full"}, "tests": [COSTS_MORE],
+}  # fmt: skip
+
+
+def _register(folder: Path, finding: dict[str, Any], name: str = FINDINGS):
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump({"claims": [finding]}))
+    return load_users_claims(path)
+
+
+@pytest.mark.parametrize("key", ["mechanism", "refuted_by", "tests"])
+def test_a_finding_says_why_it_is_so_and_what_would_refute_it(tmp_path: Path, key: str) -> None:
+    bare = {name: value for name, value in FINDING.items() if name != key}
+    bare |= {"not_tested": "Nobody has looked."} if key == "tests" else {}
+    with pytest.raises(UserError) as caught:
+        _register(tmp_path, bare)
+    assert f"a finding without {key}" in str(caught.value)
+    assert "findings.yaml: boxes" in str(caught.value)
+    # Claims of a user need not say it.
+    assert _register(tmp_path, bare, "site").claims[0].id == "boxes"
+
+
+@pytest.mark.parametrize(("box", "verdict"), [(1.04, "supported"), (1.0, "contradicted")])
+def test_a_planted_finding_is_judged_as_a_claim_is(tmp_path, box: float, verdict: str) -> None:
+    """The second is what it says would refute it."""
+    known = _register(tmp_path, FINDING)
+    found = data.verdicts(known, data.dataset(data.quiet(box=box)))
+    row = data.row(found, "boxes")
+    assert (row.register, row.study, row.verdict) == (FINDINGS, FINDINGS, verdict)
+    assert (row.mechanism, row.refuted_by) == (FINDING["mechanism"], FINDING["refuted_by"])
+    said = to_text(found.verdicts, 1000)
+    assert said.startswith("Findings of our own, by live/planted-smoke")
+    assert "Because: It has to be opened. Refuted by: Less than 0.02 s." in said
+
+
+def test_what_no_claim_may_say_no_finding_says_either() -> None:
+    """A finding is of no publication, and none waits for data."""
+    findings = load_users_claims(CONFIG / "findings.yaml").claims
+    assert {finding.study for finding in findings} == {FINDINGS}
+    assert not any(finding.where or finding.published or finding.values for finding in findings)
+    assert not any(finding.needs for finding in findings)

@@ -1,4 +1,4 @@
-"""Commands: options that follow from a function's parameters, and words of rules that fit them."""
+"""Commands: options from a function's parameters, words of rules that fit them, our profiles."""
 
 import argparse
 import inspect
@@ -12,8 +12,9 @@ import pytest
 
 from parity.command_line import software
 from parity.command_line.main import add_options, commands, main
+from parity.command_line.workflow import with_our_profile
 from parity.core.errors import REFUSED
-from parity.core.package import PACKAGE
+from parity.core.package import PACKAGE, PROJECT
 
 RULES = "".join(
     path.read_text()
@@ -98,3 +99,19 @@ def test_a_command_loads_only_what_it_needs_and_refuses_in_one_message() -> None
     assert done.stdout == "set()\n", done.stderr
     assert done.returncode == REFUSED and done.stderr.startswith("parity: ")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["all", "--profile", "slurm"], ["all", "--profile=slurm"]])
+def test_our_profile_is_found_by_its_name_but_where_a_folder_has_one(
+    words, tmp_path, monkeypatch
+) -> None:
+    ours = [str(PROJECT / "profiles/slurm"), "--configfile", str(PROJECT / "config/slurm.yaml")]
+    monkeypatch.chdir(tmp_path)
+    assert with_our_profile(words) == ["all", "--profile", *ours]
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/slurm.yaml").touch()
+    assert with_our_profile(words) == ["all", "--profile", ours[0]]
+    (tmp_path / "slurm").mkdir()
+    assert with_our_profile(words) == ["all", "--profile", "slurm"]
+    for other in (["--profile"], ["--profile", "none"], ["--profile", "profiles/ours"], ["all"]):
+        assert with_our_profile(other) == other

@@ -15,7 +15,7 @@ from parity.command_line.measure import chosen_arms
 from parity.core.commands import Availability
 from parity.core.errors import REFUSED, UserError
 from parity.core.settings import check, schema
-from parity.measure.busy import Begun
+from parity.measure.side_by_side import Begun
 from parity.plan.plan import IN_TURN, SIDE_BY_SIDE
 from parity.plan.study import load_study
 from parity.report import answer
@@ -100,11 +100,8 @@ def refused(folder: Path, capfd: pytest.CaptureFixture[str]):
         with pytest.raises(SystemExit) as ended:
             main(["measure", "--runtimes=docker", *options, "--", program])
         said = capfd.readouterr()
-        assert (
-            ended.value.code == REFUSED
-            and said.out.startswith(says)
-            and bool(says) is bool(said.out)
-        )
+        assert (ended.value.code, bool(said.out)) == (REFUSED, bool(says))
+        assert said.out.startswith(says)
         return said.err
 
     return call

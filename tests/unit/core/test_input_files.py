@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -203,12 +204,12 @@ def test_a_registration_says_its_zone(tmp_path: Path, time_said: str) -> None:
 
 
 def test_a_published_bar_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    folder = Path(__file__).parents[3] / "config/published"
-    bars = (folder / published.FIGURES).read_text()
-    path = tmp_path / published.FIGURES
+    for name in (published.TABLE_1, published.FIGURES):
+        shutil.copy(Path(__file__).parents[3] / "config/published" / name, tmp_path)
+    bars = (path := tmp_path / published.FIGURES).read_text()
     path.write_text(bars + bars.splitlines()[-1] + "\n")
     with pytest.raises(UserError, match="there twice"):
-        published.figures(path)
+        published.published_tables(tmp_path)
 
 
 def test_control_characters_do_not_reach_the_terminal_or_the_paper() -> None:

@@ -9,30 +9,23 @@ from parity.extensions.networks.benchmarks.netpipe import BENCHMARK, message_siz
 ALLOCATION = NodeFacts(NODE.cpus, NODE.last_level_cache, NODE.memory, ("n3", "n4"))
 
 
-def case(protocol="tcp", nodes=2, ranks=2, **parameters):
-    return defaults(BENCHMARK, protocol=protocol, nodes=nodes, ranks=ranks, **parameters)
+def case(nodes=2, **parameters):
+    return defaults(BENCHMARK, protocol="tcp", nodes=nodes, ranks=2, **parameters)
 
 
-def parse(text, stderr="", **parameters):
-    files = {"np.out": text}
-    return BENCHMARK.parse(Outputs(stderr=stderr, files=files, parameters=case(**parameters)))
-
-
-def test_the_sizes_are_those_that_netpipe_takes():
-    lines = golden("netpipe/tcp-2x2.txt").splitlines()
-    assert [int(line.split()[0]) for line in lines] == list(message_sizes(1_048_576))
-
-
-def test_a_smaller_bound_states_fewer_times():
-    text = golden("netpipe/tcp-2x2.txt")
-    lines = [line for line in text.splitlines(keepends=True) if int(line.split()[0]) <= 65_536]
-    parsed = parse("".join(lines), upper_bound=65_536)
-    assert list(values(parsed))[2:] == [f"time_{size}" for size in message_sizes(65_536)]
+def test_sizes_are_those_that_netpipe_takes_and_a_smaller_bound_states_fewer_times():
+    lines = golden("netpipe/tcp-2x2.txt").splitlines(keepends=True)
+    sizes = [int(line.split()[0]) for line in lines]
+    assert sizes == list(message_sizes(1_048_576))
+    text = "".join(line for line, size in zip(lines, sizes, strict=True) if size <= 65_536)
+    outputs = Outputs(files={"np.out": text}, parameters=case(upper_bound=65_536))
+    told = list(values(BENCHMARK.parse(outputs)))
+    assert told[2:] == [f"time_{size}" for size in message_sizes(65_536)]
 
 
 @pytest.mark.parametrize(("nodes", "host"), [(1, "127.0.0.1"), (2, "n4")])
 def test_over_tcp_rank_0_calls_the_host_of_rank_1(nodes, host):
-    program = BENCHMARK.program(case("tcp", nodes), ALLOCATION)
+    program = BENCHMARK.program(case(nodes), ALLOCATION)
     assert program.argv[4] == host
     assert program.argv[-2:] == ("-P", "5002")
     assert not program.environment
@@ -42,7 +35,7 @@ def test_over_tcp_rank_0_calls_the_host_of_rank_1(nodes, host):
 def test_a_receiver_that_never_comes_is_a_failure(tmp_path):
     if not BENCHMARK.probe().available:
         pytest.skip(BENCHMARK.probe().reason)
-    argv = BENCHMARK.program(case(nodes=1, port=5003, repetitions=1), NODE).argv
+    argv = BENCHMARK.program(case(1, port=5003, repetitions=1), NODE).argv
     words = [word.replace("tries=300", "tries=2") for word in argv]
     environment = {"PATH": "/usr/bin:/bin", "PARITY_RANK": "0"}
     options = {"capture_output": True, "text": True, "timeout": 20}

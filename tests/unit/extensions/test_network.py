@@ -1,25 +1,22 @@
-"""Networks of containers: what is asked of the kernel, and what of its answers is refused."""
+"""Networks of containers: what a study can ask of them and the kernel, and what is counted."""
 
-import os
+from dataclasses import asdict
 
+import jsonschema
 import pytest
 
+from parity.benchmarks import benchmarks
 from parity.core.errors import UserError
-from parity.extensions.network_namespace import Namespace
-from parity.extensions.networks.benchmarks.network import Knobs
+from parity.extensions.networks.benchmarks import network
+from parity.extensions.networks.benchmarks.network import COUNTERS, PARAMETERS, Knobs, metrics_of
 from parity.extensions.networks.measure.network import (
-    Link,
     differences,
     expected_inside,
-    features,
-    hub_commands,
     read_counter,
     settings,
 )
 from parity.extensions.networks.runtimes.networked import Network
 
-VETH, PLAIN, MACVLAN = Network("veth"), Network("veth", offloads=False), Network("macvlan")
-LINKS = [Link(Namespace(70 + n), f"port{n}", f"10.213.0.{1 + n}") for n in range(2)]
 SNMP = """Ip: Forwarding DefaultTTL
 Ip: 1 64
 Tcp: ActiveOpens RetransSegs InErrs
@@ -29,36 +26,6 @@ TcpExt: 0 3 21
 """
 
 
-def test_a_place_is_entered_by_the_file_that_holds_it():
-    assert Namespace(7).words == ("nsenter", f"--net=/proc/{os.getpid()}/fd/7")
-
-
-def test_veth_pairs_are_joined_by_a_bridge():
-    here = f"/proc/{os.getpid()}/fd"
-    assert hub_commands(VETH, LINKS) == [
-        "link add bridge type bridge",
-        f"link add port0 type veth peer name eth0 netns {here}/70",
-        "link set port0 master bridge up",
-        f"link add port1 type veth peer name eth0 netns {here}/71",
-        "link set port1 master bridge up",
-        "address add 10.213.0.254/24 dev bridge",
-        "link set bridge up",
-    ]
-
-
-def test_macvlan_interfaces_are_children_of_one_and_the_hub_has_one_too():
-    here = f"/proc/{os.getpid()}/fd"
-    assert hub_commands(MACVLAN, LINKS) == [
-        "link add parent type veth peer name peer", "link set parent up", "link set peer up",
-        "link add hub link parent type macvlan mode bridge",
-        "link add port0 link parent type macvlan mode bridge",
-        f"link set port0 netns {here}/70 name eth0",
-        "link add port1 link parent type macvlan mode bridge",
-        f"link set port1 netns {here}/71 name eth0", "address add 10.213.0.254/24 dev hub",
-        "link set hub up",
-    ]  # fmt: skip
-
-
 def test_an_era_says_how_losses_are_found():
     now = {"tcp_sack": "1", "tcp_recovery": "1", "tcp_early_retrans": "3"}
     assert settings(Knobs()) == {"tcp_congestion_control": "reno", **now}
@@ -66,15 +33,8 @@ def test_an_era_says_how_losses_are_found():
     assert settings(then) == {"tcp_congestion_control": "cubic"} | dict.fromkeys(now, "0")
 
 
-def test_offloads_are_all_on_or_all_off_but_for_the_one_that_veth_never_has():
-    assert set(features(PLAIN).values()) == {"off"}
-    on = features(VETH)
-    assert on.pop("generic-receive-offload") == "off" and set(on.values()) == {"on"}
-    assert len(on) == 4
-
-
 def test_what_a_place_says_otherwise_is_named():
-    expected = expected_inside("10.213.0.1", VETH, Knobs())
+    expected = expected_inside("10.213.0.1", Network("veth"), Knobs())
     assert not differences("10.213.0.1", expected, expected | {"more": "x"})
     seen = expected | {"interfaces": "eth0 eth1 lo", "tcp_sack": "0"}
     del seen["rto_min_ms"]
@@ -90,3 +50,47 @@ def test_a_counter_stands_below_its_name():
     assert read_counter(SNMP, "TcpExt", "TCPLossProbes") == 21
     with pytest.raises(UserError, match="does not count TCPSpuriousRTOs"):
         read_counter(SNMP, "TcpExt", "TCPSpuriousRTOs")
+
+
+def test_every_knob_is_a_parameter_whose_usual_value_is_allowed():
+    assert PARAMETERS.keys() == asdict(Knobs()).keys()
+    for name, value in asdict(Knobs()).items():
+        jsonschema.validate(value, dict(PARAMETERS[name]))
+        assert PARAMETERS[name]["description"] and "default" not in PARAMETERS[name]
+    asked = {"nodes": 1, "ranks": 2, "kernel": "cg", "rto_min_ms": 2, "sack": False}
+    assert Knobs.of(asked) == Knobs(rto_min_ms=2, sack=False)
+    assert Knobs.of({}) == Knobs(200, True, "now", 1000, 0, "reno")
+
+
+def test_levels_are_said_in_words():
+    said = {
+        "rto_min_ms_200": "rto_min 200 ms", "era_2015": "TCP of 2015", "era_now": "TCP of today",
+        "queue_packets_10": "queue of 10 packets", "queue_packets_1": "queue of 1 packet",
+        "rate_mbit_1000": "1000 Mbit/s", "sack_false": "no SACK",
+        "congestion_control_cubic": "cubic", "class_a": "class_a", "cg": "cg",
+    }  # fmt: skip
+    assert {level: network.in_words(level) for level in said} == said
+    usual = {f"{name}_{value}".lower() for name, value in asdict(Knobs()).items()}
+    assert not any(network.in_words(level) == level for level in usual)
+
+
+@pytest.mark.parametrize("benchmark", benchmarks().values(), ids=benchmarks())
+def test_benchmarks_with_allocations_have_the_knobs_beside_their_own_parameters(benchmark):
+    more = benchmark.all_parameters.keys() - benchmark.parameters.keys()
+    assert more == (PARAMETERS.keys() if benchmark.allocations else set())
+    # A link between servers and their client has a rate of its own.
+    assert not (benchmark.allocations and PARAMETERS.keys() & benchmark.parameters.keys())
+    own = {each.metric for each in benchmark.metrics}
+    assert not {each.metric for each in network.METRICS} & own
+
+
+def test_counters_become_metrics_with_whether_there_were_timeouts():
+    counters = dict.fromkeys(COUNTERS, "0") | {"tcp_retransmits": "12", "tcp_timeouts": "3"}
+    told = {m.name: m.value for m in metrics_of(counters | {"hostname": "n1"}, {})}
+    seen = {"tcp_retransmits": 12, "tcp_timeouts": 3, "tcp_timeouts_seen": 1}
+    assert told == dict.fromkeys(COUNTERS, 0) | seen
+    assert list(told) == [each.metric for each in network.METRICS]
+    none = {m.name: m.value for m in metrics_of(dict.fromkeys(COUNTERS, "0"), {})}
+    assert none["tcp_timeouts_seen"] == 0
+    for nothing in ({}, {"tcp_timeouts": "many"}, {"hostname": "n1"}):
+        assert metrics_of(nothing, {}) == ()

@@ -1,4 +1,4 @@
-"""Tails, the law of CPU limits, and replay: closed forms, laws by brute force, planted truths."""
+"""Tails, quantiles, limits, and replay: closed forms, laws by brute force, planted truths."""
 
 import json
 import math
@@ -210,6 +210,31 @@ def test_quantiles_are_lengths_with_order_statistics_around_them() -> None:
     assert ranks_of_interval(30, 0.99) == (28, None)
 
 
+@pytest.mark.parametrize(
+    ("size", "ranks"),
+    # The usual table of intervals of the median (Conover 1999; Hollander & Wolfe 1999).
+    [(1, (None, None)), (6, (1, 6)), (10, (2, 9)), (20, (6, 15))],
+)
+def test_intervals_of_the_median(size: int, ranks: tuple[int | None, int | None]) -> None:
+    assert ranks_of_interval(size, 0.5) == ranks
+
+
+def test_a_tail_quantile_needs_enough_values_for_an_upper_end() -> None:
+    needed = 368  # 0.99^n <= 0.025
+    assert None not in ranks_of_interval(needed, 0.99)
+    low, high = ranks_of_interval(needed - 1, 0.99)
+    assert low is not None and high is None
+
+
+def test_quantile_intervals_cover_as_often_as_they_say() -> None:
+    random, truth = np.random.default_rng(4), math.log(10)  # 90 % quantile of the exponential
+    low, high = ranks_of_interval(60, 0.9)
+    assert (low, high) == (49, 59)  # of 60 values (binomial)
+    drawn = np.sort(random.exponential(size=(1500, 60)), axis=1)
+    covered = ((drawn[:, low - 1] <= truth) & (truth <= drawn[:, high - 1])).mean()
+    assert covered == pytest.approx(0.9716, abs=0.015)
+
+
 def test_ratios_of_quantiles_are_drawn_with_their_windows() -> None:
     def arm(factor: float) -> list[Window]:
         random = np.random.default_rng(9)
@@ -282,12 +307,6 @@ def test_the_level_of_a_planted_tail_is_within_its_interval(shape: float) -> Non
     assert alone == pytest.approx(rows[0]["level"])
 
 
-def test_a_tail_of_two_lengths_is_no_pareto_tail() -> None:
-    lengths = [1_000] * 900 + list(range(50_000, 50_100, 2)) + list(range(9 * MS, 9 * MS + 50))
-    row = durations.return_level([window(range(1000), lengths, block=f"b{i}") for i in range(30)])
-    assert row["fit"] == 0.01
-
-
 def test_what_is_too_little_for_a_tail_has_none() -> None:
     few = durations.return_level([window(range(599), range(1, 600), 30 * SECOND)])
     assert few["exceedances"] == 0 and few["level"] is None and few["longest"] == 599e-9
@@ -319,28 +338,26 @@ def test_detours_of_a_limit_are_told_apart_and_are_what_is_left_of_the_period() 
 ARMS = {"native-a": "native", "native-b": "native", "box": "boxes", "held": "boxes"}
 
 
-def dataset(folder: Path, blocks: int = 7, seconds: float = 10.0) -> Path:
-    """An analysed dataset of selfish: `held` has 60 of each 100 ms."""
-    parameters = defaults(BENCHMARK, mode="detours", seconds=seconds)
+def dataset(folder: Path) -> Path:
+    """An analysed dataset of selfish, ten seconds in seven blocks: `held` has 60 of each 100 ms."""
+    parameters = defaults(BENCHMARK, mode="detours", seconds=10.0)
     case = {"case": "selfish-detours", "benchmark": "selfish", "parameters": parameters}
-    every = {("selfish-detours", arm): [1.0] * blocks for arm in ARMS}
+    every = {("selfish-detours", arm): [1.0] * 7 for arm in ARMS}
     made, _ = claims_data.dataset(every, [case], arms=ARMS)
     raw, values = [], []
     for row in made.runs.to_dict("records"):
         seed = row["block_number"] * 10 + list(ARMS).index(row["arm"])
-        short = poisson(seed, rate=100, length=20_000, seconds=seconds)
-        entries = list(zip(short.starts.tolist(), short.lengths.tolist(), strict=True))
-        limit = {}
+        short = poisson(seed, rate=100, length=20_000, seconds=10.0)
+        entries, limit = list(zip(short.starts.tolist(), short.lengths.tolist(), strict=True)), {}
         if row["arm"] == "held":
-            entries = [(n * 100 * MS + 60 * MS, 40 * MS) for n in range(round(seconds * 10))]
+            entries = [(n * 100 * MS + 60 * MS, 40 * MS) for n in range(100)]
             limit = {"quota_us": 60_000, "periods": 100, "throttled": 100}
-        left = as_text(trace(entries, seconds=seconds, **limit))
+        left = as_text(trace(entries, seconds=10.0, **limit))
         parsed = BENCHMARK.parse(Outputs(files={TRACE: left}, parameters=parameters))
         assert parsed.valid
-        names = ("case", "arm", "block", "run")
+        own = {name: row[name] for name in ("case", "arm", "block", "run")}
         values += [
-            {name: row[name] for name in names}
-            | {"metric": m.name, "value": m.value, "unit": m.unit, "better": m.better}
+            own | {"metric": m.name, "value": m.value, "unit": m.unit, "better": m.better}
             for m in parsed.metrics
         ]
         key = {name: row[name] for name in ("campaign", "block", "run", "attempt", "block_number")}
@@ -351,11 +368,8 @@ def dataset(folder: Path, blocks: int = 7, seconds: float = 10.0) -> Path:
         (folder / name).mkdir(parents=True)
     write_plan(folder / "plan.json", made.plan)
     schema.write_rows(schema.RAW, raw, folder / "records/raw.parquet")
-    tables.write(
-        schema.RUNS,
-        made.runs.assign(parameters=json.dumps(parameters)),
-        folder / "records/runs.parquet",
-    )
+    runs = made.runs.assign(parameters=json.dumps(parameters))
+    tables.write(schema.RUNS, runs, folder / "records/runs.parquet")
     schema.write(schema.NODES, facts, folder / "records/nodes.parquet")
     schema.write(tables.VALUES, values, folder / "analysis/values.parquet")
     events.write_events(folder / "records", folder / "events")
@@ -405,9 +419,8 @@ def test_without_events_all_tables_are_empty_and_have_their_columns(tmp_path: Pa
     write_plan(tmp_path / "plan.json", made.plan)
     tables.write(tables.VALUES, analysed.values, tmp_path / "analysis/values.parquet")
     schema.write(schema.NODES, tables.rows(made.nodes), tmp_path / "records/nodes.parquet")
-    found = study.shown(tmp_path, tmp_path / "events") | study.of_runs(
-        tmp_path, tmp_path / "events"
-    )
+    found = study.shown(tmp_path, tmp_path / "events")
+    found |= study.of_runs(tmp_path, tmp_path / "events")
     for name, table in (study.SHOWN | study.VALUES).items():
         assert not len(found[name])
         assert list(found[name].columns) == [column.name for column in table.columns]

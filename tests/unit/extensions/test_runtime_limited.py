@@ -125,19 +125,15 @@ def test_files_of_both_versions():
     assert {each: CpuLimit(shares=each).weight for each in weights} == weights
 
 
-def test_the_version_that_rules_cpu_time(tmp_path):
-    for number, (file, text, version) in enumerate(
-        (
-            ("cgroup.controllers", "cpuset cpu io memory\n", 2),
-            ("unified/cgroup.controllers", "cpu\n", 2),
-            ("unified/cgroup.controllers", "\n", 1),
-            ("cgroup.controllers", "cpuset memory\n", 1),
-            ("cpu/cpu.shares", "1024\n", 1),
-        )
-    ):
-        (path := tmp_path / str(number) / file).parent.mkdir(parents=True)
-        path.write_text(text)
-        assert limits.control_group_version(tmp_path / str(number)) == version
+@pytest.mark.parametrize(("file", "text", "version"), [
+    ("cgroup.controllers", "cpuset cpu io memory\n", 2),
+    ("unified/cgroup.controllers", "cpu\n", 2), ("unified/cgroup.controllers", "\n", 1),
+    ("cgroup.controllers", "cpuset memory\n", 1), ("cpu/cpu.shares", "1024\n", 1),
+])  # fmt: skip
+def test_the_version_that_rules_cpu_time(file, text, version, tmp_path):
+    (path := tmp_path / file).parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    assert limits.control_group_version(tmp_path) == version
 
 
 def in_tree(tmp_path, words, files=("cpu.max", "cpu.weight")):
@@ -193,10 +189,3 @@ def test_the_study_has_every_pair_of_the_slides():
     shares[5] = (75, 50, 25, 10)
     expected = {(10 * ms * share, 1000 * ms) for ms, of in shares.items() for share in of}
     assert pairs == expected and len(pairs) == 19
-    for scale in ("quota", "sharing"):
-        for name in load_study(STUDY, scale).arms:
-            arm = every_arm()[name]
-            beside = getattr(arm, "neighbour", None)
-            other = beside.limit if beside else NO_LIMIT
-            if arm.limit.quota_us and beside:
-                assert other.quota_us == arm.limit.period_us - arm.limit.quota_us

@@ -1,14 +1,12 @@
 """Networked arms: their names, what they leave as it is, and why one cannot be had."""
 
-from pathlib import Path
-
 import pytest
 
 from parity.core.commands import Availability
 from parity.extensions.networks.runtimes import networked
 from parity.extensions.networks.runtimes.networked import Network, Networked
 from parity.runtimes import arms, every_arm
-from parity.runtimes.model import KERNEL, SCRATCH, Image, Launch
+from parity.runtimes.model import KERNEL
 
 PLAIN = Network("veth", offloads=False)
 
@@ -38,14 +36,6 @@ def test_other_names_are_none_nor_has_an_arm_with_a_kernel_of_its_own_any():
         assert name not in every_arm(), name
     # No networked arm is listed.
     assert not any(isinstance(arm, Networked) for arm in every_arm().values())
-
-
-@pytest.mark.parametrize("name", ["native-a", "charliecloud-dir", "lxc"])
-def test_a_command_is_the_arm_s_own(name, tmp_path: Path):
-    arm = every_arm()[f"{name}-veth"]
-    image = Image(arm.image_format, "/images/one", "") if arm.image_format else None
-    launch = Launch("run", image, SCRATCH, tmp_path)
-    assert arm.command(launch, ["true"]) == arms()[name].command(launch, ["true"])
 
 
 @pytest.fixture

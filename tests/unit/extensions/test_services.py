@@ -1,4 +1,4 @@
-"""Servers beside a program: which side is in the arm, what is started, and which gates fail."""
+"""Servers beside a program: who is in the arm, what is started behind what, which gates fail."""
 
 import hashlib
 import os
@@ -14,14 +14,15 @@ import pytest
 from parity.benchmarks.model import NOTHING, Program
 from parity.extensions.servers.benchmarks.service import Served, Service
 from parity.extensions.servers.measure import client
-from parity.extensions.servers.measure.client import host_commands
+from parity.extensions.servers.measure.client import SUBNET
 from parity.extensions.servers.measure.services import (
-    SERVERS,
     Server,
     service_arm,
     service_command,
     service_gate,
 )
+from parity.extensions.servers.measure.usage import SERVERS
+from parity.extensions.servers.runtimes import docker_bridge
 from parity.measure import inner_command, places
 from parity.measure.attempt import Attempt, Order, record
 from parity.measure.documents import Gate
@@ -31,6 +32,7 @@ from parity.runtimes.model import SCRATCH, Image, Launch
 
 SERVICE = Service("chunks-1", ("/usr/sbin/served", "-f"), {"a.cfg": "b\n"}, {"A": "1"}, 9422)
 IMAGE = Image("docker", "sha256:feed", "sha256:feed")
+LAUNCH = Launch("parity-1-1-1", IMAGE, SCRATCH, Path("/state"), "here", cpus=(1,))
 HOST = {"kernel": "0", "mnt": "1", "pid": "2", "user": "3", "net": "4", "ipc": "5", "uts": "6"}
 
 
@@ -60,10 +62,8 @@ def test_one_side_is_in_the_arm_and_the_other_native(name, inside, program, serv
 
 
 def test_a_server_s_command_line_has_the_witness_its_folder_and_its_cpus():
-    launch = Launch("parity-1-1-1", IMAGE, SCRATCH, Path("/state"), "here", cpus=(1,))
-    its = launch.beside(SERVICE.name)
+    its, work = LAUNCH.beside(SERVICE.name), places.WORK
     assert (its.name, its.state) == ("parity-1-1-1-chunks-1", Path("/state/chunks-1"))
-    work = places.WORK
     assert service_command(order_of(), SERVICE, its) == [
         *("docker", "run", "--rm", "--name=parity-1-1-1-chunks-1", "--pull=never"),
         *("--log-driver=none", "--network=host", "--read-only"),
@@ -79,19 +79,9 @@ def test_a_server_s_command_line_has_the_witness_its_folder_and_its_cpus():
 
 
 def test_data_in_the_tree_of_a_container_has_its_folder_made_inside():
-    launch = Launch("parity-1-1-1", IMAGE, SCRATCH, Path("/state"), "here", cpus=(1,))
-    service = replace(SERVICE, data="/var/tmp/data")
     made = ["/bin/sh", "-c", 'mkdir -p "$0" && exec "$@"', "/var/tmp/data"]
-    assert service_command(order_of(), service, launch)[-6:] == [*made, *SERVICE.argv]
-
-
-def test_the_host_s_end_has_an_address_for_itself_and_for_each_server():
-    assert host_commands("/proc/7/fd/8") == [
-        "link add parity-link type veth peer name eth0 netns /proc/7/fd/8",
-        "address add 10.213.1.254/24 dev parity-link", "address add 10.213.1.11/32 dev parity-link",
-        "address add 10.213.1.12/32 dev parity-link", "address add 10.213.1.13/32 dev parity-link",
-        "address add 10.213.1.14/32 dev parity-link", "link set parity-link up",
-    ]  # fmt: skip
+    words = service_command(order_of(), replace(SERVICE, data="/var/tmp/data"), LAUNCH)
+    assert words[-6:] == [*made, *SERVICE.argv]
 
 
 def evidence(marker: str, cpus: str, **namespaces: str) -> str:
@@ -108,50 +98,33 @@ def sleeping():
         process.kill()
 
 
-def gate_of(sleeping, tmp_path, text: str, sha256: str | None = None) -> Gate:
-    log = tmp_path / "log"
-    log.write_text(text + "no room\n")
-    running = hashlib.sha256(Path(f"/proc/{sleeping.pid}/exe").read_bytes()).hexdigest()
-    audited = SimpleNamespace(arm="docker", path=SERVICE.argv[0], sha256=sha256 or running)
-    launch = Launch("any", IMAGE, SCRATCH, tmp_path, cpus=(1,))
-    own = psutil.Process(sleeping.pid)
-    server = Server(SERVICE, [], launch, log, sleeping, own)
-    return service_gate(order_of(binaries=(audited,)), server)
-
-
 ISOLATED = dict.fromkeys(("ipc", "mnt", "pid", "uts"), "99")
-
-
-def test_a_server_that_is_where_its_arm_says_passes(sleeping, tmp_path):
-    gate = gate_of(sleeping, tmp_path, evidence("sha256:beef", "1", **ISOLATED))
-    assert gate == Gate("service", True, "")
+RIGHT = evidence("sha256:beef", "1", **ISOLATED)
 
 
 @pytest.mark.parametrize(("text", "sha256", "detail"), [
+    (RIGHT, None, ""),
     (evidence("", "1"), None, "chunks-1: expected marker sha256:beef, saw no marker"),
     (evidence("sha256:beef", "1"), None, "chunks-1: still in the host's namespaces: "),
-    (
-        evidence("sha256:beef", "0-1", **ISOLATED),
-        None,
-        "chunks-1: expected CPUs 1, allowed were 0-1",
-    ),
-    (
-        evidence("sha256:beef", "1", **ISOLATED),
-        "feed",
-        "chunks-1: /usr/sbin/served: expected feed, runs ",
-    ),
+    (evidence("sha256:beef", "0-1", **ISOLATED), None,
+     "chunks-1: expected CPUs 1, allowed were 0-1"),
+    (RIGHT, "feed", "chunks-1: /usr/sbin/served: expected feed, runs "),
 ])  # fmt: skip
 def test_a_server_that_is_elsewhere_or_another_fails(sleeping, tmp_path, text, sha256, detail):
-    gate = gate_of(sleeping, tmp_path, text, sha256)
-    assert not gate.passed and gate.detail.startswith(detail)
+    (log := tmp_path / "log").write_text(text + "no room\n")
+    running = hashlib.sha256(Path(f"/proc/{sleeping.pid}/exe").read_bytes()).hexdigest()
+    audited = SimpleNamespace(arm="docker", path=SERVICE.argv[0], sha256=sha256 or running)
+    server = Server(SERVICE, [], LAUNCH, log, sleeping, psutil.Process(sleeping.pid))
+    gate = service_gate(order_of(binaries=(audited,)), server)
+    assert (gate.passed, bool(gate.detail)) == (not detail, bool(detail))
+    assert gate.detail.startswith(detail)
 
 
 def test_a_server_that_ended_fails_with_the_end_of_its_log(sleeping, tmp_path):
     sleeping.kill()
     sleeping.wait()
-    (tmp_path / "log").write_text(evidence("", "1") + "no room\n")
-    launch = Launch("any", IMAGE, SCRATCH, tmp_path, cpus=(1,))
-    gate = service_gate(order_of(), Server(SERVICE, [], launch, tmp_path / "log", sleeping))
+    (log := tmp_path / "log").write_text(evidence("", "1") + "no room\n")
+    gate = service_gate(order_of(), Server(SERVICE, [], LAUNCH, log, sleeping))
     assert gate.detail == "chunks-1 ended before the program did: no room"
 
 
@@ -175,3 +148,67 @@ def test_what_is_mounted_below_a_folder_is_found_the_last_first(tmp_path, monkey
     )
     monkeypatch.setattr(client, "TABLE", table)
     assert client.mounts_below(Path("/a b")) == [Path("/a b/c"), Path("/a b")]
+
+
+PORTS = {"10.213.1.11": [9421, 9422], "10.213.1.12": [9422]}
+AT = {"10.213.1.11": "10.213.1.21", "10.213.1.12": "10.213.1.22"}
+REMOVED = [
+    ["docker", "ps", "--all", "--quiet", "--filter=label=parity-servers"],
+    ["docker", "rm", "--force", "one", "two"],
+    ["docker", "network", "rm", "parity-servers"],
+]
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """What is asked of Docker; two containers were left by a runner that was killed."""
+    lines = []
+    monkeypatch.setattr(docker_bridge, "output_of", lambda words: lines.append(list(words)) or "")
+
+    def answer(words, seconds=5):
+        lines.append(list(words))
+        return True, "one\ntwo" if "ps" in words else ""
+
+    monkeypatch.setattr(docker_bridge, "answer_of", answer)
+    return lines
+
+
+def test_published_ports_stand_on_the_host_s_own_addresses(said):
+    arms()["docker-bridge"].begin_servers(IMAGE, SUBNET, PORTS, AT)
+    assert said[:3] == REMOVED
+    assert said[3] == [
+        *("docker", "network", "create", "--subnet=10.213.1.8/29"),
+        *("--opt=com.docker.network.bridge.name=parity-servers", "parity-servers"),
+    ]
+    assert said[4] == [
+        *("docker", "run", "--detach", "--rm", "--name=parity-servers-10.213.1.11"),
+        *("--pull=never", "--log-driver=none", "--read-only", "--label=parity-servers"),
+        *("--network=parity-servers", "--ip=10.213.1.11"),
+        *("--publish=10.213.1.21:9421:9421", "--publish=10.213.1.21:9422:9422"),
+        *("sha256:feed", "/bin/sleep", "infinity"),
+    ]
+    assert "--publish=10.213.1.22:9422:9422" in said[5] and len(said) == 6
+
+
+def test_routed_servers_publish_nothing(said):
+    arms()["docker-bridge-direct"].begin_servers(IMAGE, SUBNET, PORTS, {})
+    assert len(said) == 6 and not any("--publish" in word for line in said for word in line)
+
+
+def test_what_is_left_of_it_is_removed_with_any_container_of_it(said, monkeypatch):
+    monkeypatch.setattr(docker_bridge.Docker, "cleanup", lambda self, *launches: None)
+    arms()["docker-bridge"].cleanup()
+    assert said == REMOVED
+
+
+def test_a_server_joins_the_namespace_of_its_address_and_nothing_else_changes():
+    plain, arm = arms()["docker"], arms()["docker-bridge"]
+    usual = plain.command(LAUNCH, ["/bin/true"])
+    assert arm.command(LAUNCH, ["/bin/true"]) == usual
+    joined = "--network=container:parity-servers-10.213.1.12"
+    words = arm.command(replace(LAUNCH, address="10.213.1.12"), ["/bin/true"])
+    assert words == [joined if word == "--network=host" else word for word in usual] != usual
+    # A server has to be in a network of its own, and a program has not.
+    assert "net" not in arm.isolates
+    assert arm.as_server.isolates == (*arm.isolates, "net")
+    assert arm.as_server.published == arm.published

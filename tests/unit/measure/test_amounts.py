@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from itertools import repeat
 from pathlib import Path
 
@@ -14,17 +15,9 @@ from parity.benchmarks.model import Benchmark, Outputs, Parsed, Program
 from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
-from parity.measure import pilot
-from parity.measure.pilot import RUNS, Amount, cases_to_pilot, find_amount, next_amount
+from parity.measure.pilot import RUNS, cases_to_pilot, find_amount, next_amount
 from parity.plan.plan import Case
 from parity.plan.study import Pilot, load_study, read_pilot
-
-
-@pytest.fixture(autouse=True)
-def own_place(tmp_path, monkeypatch) -> None:
-    """The machine's own is for what is measured, which this would wait for."""
-    monkeypatch.setattr(pilot, "SCRATCH", tmp_path / "scratch")
-
 
 STUDIES = Path(__file__).parents[3] / "config/studies"
 PILOT = Pilot(
@@ -103,28 +96,22 @@ def sysbench(events=2800):
     return Case("sysbench", "sysbench", {"events": events}, 0.01, (), (), 60)
 
 
-@pytest.mark.parametrize(("runs", "asked", "found"), [
-    (Runs(each=0.001), [2800, 400], (400, 0.4, 0.4)),
+@pytest.mark.parametrize(("runs", "is_shared", "asked", "found"), [
+    (Runs(each=0.001), False, [2800, 400], (400, 0.4, 0.4)),
     # One that is near is kept, and one that is not all in proportion takes more tries.
-    (Runs(each=0.36 / 2800), [2800], (2800, 0.36, 0.36)),
-    (Runs(each=0.001, before=0.2), [2800, 380, 270], (270, 0.47, 0.47)),
+    (Runs(each=0.36 / 2800), False, [2800], (2800, 0.36, 0.36)),
+    (Runs(each=0.001, before=0.2), False, [2800, 380, 270], (270, 0.47, 0.47)),
+    # Others that disturb runs make no amount smaller; a unit of more than the target is the amount.
+    (Runs(each=0.001, delays=(0.7, 0.0, 3.0)), False, [2800, 400], (400, 0.4, 0.4)),
+    (Runs(each=5.0), False, [9, 1], (1, 5.0, 5.0)),
+    # Beside others twice the time is wanted, and more of it taken.
+    (Runs(each=0.001, delays=(0.9, 0.9, 0.9, 0.1, 0.3, 0.2)), True, [100], (100, 1.0, 1.0)),
+    (Runs(each=0.001), True, [100, 800], (800, 0.8, 0.8)),
 ])  # fmt: skip
-def test_the_amount_that_takes_the_target_is_found(runs, asked, found):
-    assert find_amount(Timed(), sysbench(), runs) == pytest.approx(found)
+def test_the_amount_that_takes_the_target_is_found(runs, is_shared, asked, found):
+    made = find_amount(Timed(), sysbench(asked[0]), runs, is_shared)
+    assert made == pytest.approx(found)
     assert runs.asked == [amount for amount in asked for _ in range(RUNS)]
-
-
-def test_runs_that_others_disturb_or_that_take_long_do_not_make_the_amount_smaller():
-    disturbed = Runs(each=0.001, delays=(0.7, 0.0, 3.0))
-    assert find_amount(Timed(), sysbench(), disturbed).value == 400
-    # A unit that takes longer than the target is the amount.
-    assert find_amount(Timed(), sysbench(9), Runs(each=5.0)) == Amount(1, 5.0, 5.0)
-
-
-def test_beside_others_twice_the_time_is_wanted_and_more_of_it_taken():
-    runs = Runs(each=0.001, delays=(0.9, 0.9, 0.9, 0.1, 0.3, 0.2))
-    assert find_amount(Timed(), sysbench(100), runs, is_shared=True).value == 100
-    assert find_amount(Timed(), sysbench(100), Runs(each=0.001), is_shared=True).value == 800
 
 
 def test_the_largest_amount_is_refused_where_it_takes_less_than_the_target():
@@ -160,8 +147,7 @@ def test_output_that_is_not_valid_is_refused_at_the_amount_alone():
 def test_what_the_study_gives_and_what_is_placed_is_not_piloted(study, scale, piloted):
     path = STUDIES / f"{study}.yaml"
     cases = cases_to_pilot(load_study(path, scale), load_checked(path, "study"))
-    names = [case.benchmark for case in cases]
-    assert {name: names.count(name) for name in names} == piloted
+    assert Counter(case.benchmark for case in cases) == piloted
 
 
 def test_what_the_benchmark_s_own_entry_gives_is_not_piloted(tmp_path):

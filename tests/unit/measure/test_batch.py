@@ -4,7 +4,6 @@ Where real programs run, sysbench is needed, and the test is marked.
 """
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,11 +19,11 @@ from parity.analysis.dataset import excluded_runs, load
 from parity.analysis.descriptive import ledger, losses, run_stages
 from parity.core.documents import write_document
 from parity.core.errors import UserError
-from parity.measure import block, progress
+from parity.measure import block, places, progress
 from parity.measure.block import is_measured, is_time_over, run_batch
-from parity.measure.documents import BATCH, BLOCK, PROGRESS, RECORD, ArmState, BatchRecord, Gate
+from parity.measure.documents import BLOCK, PROGRESS, RECORD, ArmState, BatchRecord, Gate
 from parity.plan.looks import DECIDED, HOPELESS, Stop, batches_of
-from parity.plan.plan import Plan, write_plan
+from parity.plan.plan import IN_TURN, SIDE_BY_SIDE, Plan, write_plan
 from parity.records import dataset
 from parity.records.dataset import collect
 from parity.runtimes.model import Image
@@ -74,6 +73,12 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
     return handed
 
 
+@pytest.fixture
+def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is started, so another measurement on this machine is in nobody's way."""
+    monkeypatch.setattr(block, "SCRATCH", tmp_path / "scratch")
+
+
 def _names(plan: Plan, *numbers: int) -> tuple[str, ...]:
     return tuple(plan.blocks[number].name for number in numbers)
 
@@ -103,52 +108,35 @@ def test_a_pair_is_as_long_as_pairs_and_not_as_what_is_in_turn(tmp_path) -> None
     assert [is_time_over(plan, tmp_path, block.name) for block in others] == [True, False]
 
 
-@pytest.mark.parametrize(("failed", "reason", "is_vain"), [
-    ({"namespaces"}, "exit-status", True), ({*PAIR}, "signal", True), (set(), "", False),
-    ({"native-b"}, "exit-status", False),
+@pytest.mark.parametrize(("design", "failed", "reason", "is_vain"), [
+    (IN_TURN, {"namespaces"}, "exit-status", True), (IN_TURN, {*PAIR}, "signal", True),
+    (IN_TURN, set(), "", False), (IN_TURN, {"native-b"}, "exit-status", False),
     # What others do to the node they may not do to the next block.
-    ({"namespaces"}, "gate-steal", False),
+    (IN_TURN, {"namespaces"}, "gate-steal", False),
+    (SIDE_BY_SIDE, {"namespaces", "native-a"}, "exit-status", True),
+    (SIDE_BY_SIDE, {"namespaces"}, "exit-status", False),
+    # The other of a pair may not have come.
+    (SIDE_BY_SIDE, {"namespaces", "native-a"}, "not-started", False),
 ])  # fmt: skip
 def test_a_first_block_in_which_nothing_can_be_compared_ends_it(
-    tmp_path, capsys, failed: set[str], reason: str, is_vain: bool
+    tmp_path, capsys, design: str, failed: set[str], reason: str, is_vain: bool
 ) -> None:
-    plan = trial(case_of("sysbench"), arms=(*PAIR, "namespaces"))
-    of, folder = plan.blocks[0], tmp_path / plan.blocks[0].name
+    plan = trial(case_of("sysbench"), arms=(*PAIR, "namespaces"), design=design)
+    of = next(each for each in plan.blocks if "namespaces" in {run.arm for run in each.runs})
+    folder = tmp_path / of.name
     for run in of.runs:
-        attempt = folder / "runs" / run.name / "attempt-1"
-        attempt.mkdir(parents=True)
         why = reason if run.arm in failed else ""
-        RECORD.write_in(attempt, run_record_of(reason=why, detail=why and "no module named x"))
+        record = run_record_of(reason=why, detail=why and "no module named x")
+        RECORD.write_in(places.new_attempt(folder / "runs" / run.name), record)
     BLOCK.write_in(folder, replace(block_record_of(sessions=0), name=of.name, runs=of.runs))
     if is_vain:
-        with pytest.raises(UserError) as refused:
+        with pytest.raises(UserError, match="nothing of this study can be compared") as refused:
             block._refuse_vain(plan, folder)
         assert f": {reason}: no module named x" in refused.value.what
     else:
         block._refuse_vain(plan, folder)
-        assert ("no module named x" in capsys.readouterr().out) == (reason == "exit-status")
-
-
-@pytest.mark.parametrize(("failed", "reason", "is_vain"), [
-    ({"namespaces", "native-a"}, "exit-status", True), ({"namespaces"}, "exit-status", False),
-    # The other of a pair may not have come.
-    ({"namespaces", "native-a"}, "not-started", False),
-])  # fmt: skip
-def test_a_first_pair_whose_reference_fails_ends_it(tmp_path, failed, reason, is_vain) -> None:
-    plan = trial(case_of("sysbench"), arms=(*PAIR, "namespaces"), design="side-by-side")
-    of = next(each for each in plan.blocks if each.runs[0].arm == "namespaces"
-              or each.runs[1].arm == "namespaces")  # fmt: skip
-    folder = tmp_path / of.name
-    for run in of.runs:
-        attempt = folder / "runs" / run.name / "attempt-1"
-        attempt.mkdir(parents=True)
-        RECORD.write_in(attempt, run_record_of(reason=reason if run.arm in failed else ""))
-    BLOCK.write_in(folder, replace(block_record_of(sessions=0), name=of.name, runs=of.runs))
-    if is_vain:
-        with pytest.raises(UserError, match="nothing of this study can be compared"):
-            block._refuse_vain(plan, folder)
-    else:
-        block._refuse_vain(plan, folder)
+        is_said = reason in ("exit-status", "not-started")
+        assert ("no module named x" in capsys.readouterr().out) == is_said
 
 
 def test_a_batch_runs_its_blocks_one_after_the_other(tmp_path: Path, measured) -> None:
@@ -182,40 +170,25 @@ def test_a_finished_block_counts_if_it_was_measured_with_the_images_of_now(
         assert is_measured(plan, tmp_path, images) == is_counted
 
 
-def test_what_is_measured_is_not_measured_again(tmp_path: Path, measured) -> None:
-    plan = _plan()
-    BLOCK.write_in(_begun(plan, tmp_path, 1, 60.0), block_record_of(sessions=0))
-    done = _run(plan, tmp_path)
-    assert done.measured == _names(plan, 0, 1, 2)
-    assert tuple(measured) == _names(plan, 0, 2)
-
-
 def test_blocks_that_the_time_leaves_out_are_said(tmp_path: Path, measured) -> None:
     plan = _plan(minutes=2)
     record = BatchRecord(measured=_names(plan, 0, 1), out_of_time=_names(plan, 2))
     assert _run(plan, tmp_path) == record
+    assert tuple(measured) == _names(plan, 0, 1)
+    measured.clear()
     # The other batch begins nothing; with more minutes both go on where they were.
     assert _run(plan, tmp_path, 1).measured == ()
     longer = replace(plan, minutes=4)
     assert _run(longer, tmp_path).measured == _names(plan, 0, 1, 2)
     assert _run(longer, tmp_path, 1).measured == _names(plan, 3)
-    assert tuple(measured) == _names(plan, 0, 1, 2, 3)
+    # What is measured is not measured again.
+    assert tuple(measured) == _names(plan, 2, 3)
 
 
 def test_what_was_begun_is_finished_though_the_time_is_over(tmp_path: Path, measured) -> None:
     plan = _plan(minutes=2)
     _begun(plan, tmp_path, 0, 6000.0)
     assert _run(plan, tmp_path).measured == _names(plan, 0) == tuple(measured)
-
-
-def test_a_batch_s_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    record = BatchRecord(measured=("a",), out_of_time=("b", "c"))
-    write_document(tmp_path / "batch.json", record)
-    assert BATCH.read(tmp_path / "batch.json") == record
-    (tmp_path / "batch.json").write_text('{"version": 1, "measured": "a", "out_of_time": []}')
-    with pytest.raises(UserError) as refused:
-        BATCH.read(tmp_path / "batch.json")
-    assert refused.value.where == f"{tmp_path / 'batch.json'}: measured"
 
 
 def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(tmp_path, monkeypatch) -> None:
@@ -238,13 +211,21 @@ def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(tmp_path, monkeyp
 STOPS = {("sysbench", arm): Stop("sysbench", arm, DECIDED, "time same after 5") for arm in PAIR}
 
 
+def _not_started(folder: Path) -> dict[str, str]:
+    return {run: why.reason for run, why in BLOCK.read_in(folder).not_started.items()}
+
+
+def _of_both(reason: str) -> dict[str, str]:
+    return {f"sysbench.{arm}": reason for arm in PAIR}
+
+
 def _collected(plan: Plan, blocks: Path, folder: Path):
     """The dataset of all blocks in a folder, gathered, parsed and read as a look does."""
     write_plan(folder / "plan.json", plan)
     write_images(folder / "images.json", {})
     dataset = folder / "live" / plan.campaign
-    folders = [blocks / name for name in sorted(each.name for each in blocks.iterdir())]
-    collect(folder / "plan.json", folders, folder / "images.json", ANYWHERE.name, dataset)
+    collect(folder / "plan.json", sorted(blocks.iterdir()), folder / "images.json", ANYWHERE.name,
+            dataset)  # fmt: skip
     return load(dataset)
 
 
@@ -255,20 +236,15 @@ def _ledger(dataset):
     return ledger(dataset, stages), losses(dataset, stages)
 
 
-def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(tmp_path, monkeypatch):
-    # Nothing is started, so another measurement on this machine is in nobody's way.
-    monkeypatch.setattr(block, "SCRATCH", tmp_path / "scratch")
+def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(tmp_path, own_place):
     plan, blocks = _plan(minutes=60, per_job=1), tmp_path / "blocks"
-    done = _run(plan, blocks, 5, STOPS)
-    (name,) = done.measured
+    (name,) = _run(plan, blocks, 5, STOPS).measured
     record = BLOCK.read_in(blocks / name)
     assert record.number == 6 and record.sessions == ()
-    assert {run: why.reason for run, why in record.not_started.items()} == {
-        f"sysbench.{arm}": DECIDED for arm in PAIR
-    }
+    assert _not_started(blocks / name) == _of_both(DECIDED)
     assert not list((blocks / name).glob("session-*")) and not list((blocks / name).glob("runs/*"))
     progress = json.loads((blocks / name / PROGRESS.file).read_text())
-    assert progress["runs_not_started"] == {f"sysbench.{arm}": DECIDED for arm in PAIR}
+    assert progress["runs_not_started"] == _of_both(DECIDED)
     dataset = _collected(plan, blocks, tmp_path)
     rows = dataset.runs[["arm", "stage", "reason", "detail", "attempt", "final"]]
     assert sorted(rows.itertuples(index=False, name=None)) == [
@@ -285,36 +261,24 @@ def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(tmp_p
     ]
 
 
-def test_side_by_side_a_run_is_stopped_with_the_other_of_its_pair(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(block, "SCRATCH", tmp_path / "scratch")
-    plan = trial(case_of("sysbench"), blocks=1, design="side-by-side")
-    stop = Stop("sysbench", "native-b", DECIDED, "time same after 5")
-    (name,) = _run(plan, tmp_path, 0, {("sysbench", "native-b"): stop}).measured
-    stopped = BLOCK.read_in(tmp_path / name).not_started
-    assert {run: why.reason for run, why in stopped.items()} == {
-        f"sysbench.{arm}": DECIDED for arm in PAIR
-    }
+def test_side_by_side_a_run_is_stopped_with_the_other_of_its_pair(tmp_path, own_place) -> None:
+    plan = trial(case_of("sysbench"), blocks=1, design=SIDE_BY_SIDE)
+    of_one = {key: stop for key, stop in STOPS.items() if stop.arm == "native-b"}
+    (name,) = _run(plan, tmp_path, 0, of_one).measured
+    assert _not_started(tmp_path / name) == _of_both(DECIDED)
 
 
-def test_pairs_that_cannot_be_made_are_rows_where_they_stand_beside_others(
-    tmp_path, monkeypatch
-) -> None:
+def test_pairs_that_cannot_be_made_are_rows_beside_others(tmp_path, monkeypatch, own_place):
     def refuse(may_take_turns: bool) -> None:
         raise UserError("no two programs can be measured side by side here: it takes root")
 
-    monkeypatch.setattr(block, "SCRATCH", tmp_path / "scratch")
     monkeypatch.setattr(block, "make_ready", refuse)
-    block.refused_pairs.cache_clear()
-    one = trial(case_of("sysbench"), blocks=1, pairs=("sysbench",))
-    (name,) = _run(one, tmp_path, 0, {}).measured
+    (name,) = _run(trial(case_of("sysbench"), pairs=("sysbench",)), tmp_path).measured
+    assert _not_started(tmp_path / name) == _of_both("not-tested")
     left = BLOCK.read_in(tmp_path / name).not_started
-    assert {run: why.reason for run, why in left.items()} == {
-        f"sysbench.{arm}": "not-tested" for arm in PAIR
-    }
     assert all("it takes root" in why.detail for why in left.values())
     with pytest.raises(UserError, match="it takes root"):
-        _run(trial(case_of("sysbench"), blocks=1, design="side-by-side"), tmp_path, 0, {})
-    block.refused_pairs.cache_clear()
+        _run(trial(case_of("sysbench"), design=SIDE_BY_SIDE), tmp_path)
 
 
 @pytest.mark.system
@@ -329,8 +293,7 @@ def test_what_is_stopped_is_not_started_and_the_rest_is_measured(tmp_path: Path)
         assert tuple(ended.loc["sysbench-2", arm]) == ("planned", HOPELESS)
     assert dataset.stopped.keys() == {("sysbench-2", arm) for arm in PAIR}
     counts, lost = _ledger(dataset)
-    assert Counter(dict(zip(counts["case"], counts["ran"], strict=True))) == Counter(
-        {"sysbench": 1, "sysbench-2": 0}
-    )
+    ran = dict(zip(counts["case"], counts["ran"], strict=True))
+    assert ran == {"sysbench": 1, "sysbench-2": 0}
     stopped = lost[lost["reason"] == HOPELESS]
     assert stopped["runs"].tolist() == [1, 1] and set(stopped["case"]) == {"sysbench-2"}

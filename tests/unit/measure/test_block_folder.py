@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from plans import block_record_of, run_record_of
 
-from parity.core.documents import canonical
+from parity.core.documents import Format, canonical
 from parity.core.errors import UserError
 from parity.core.files import write_json
 from parity.measure import progress
@@ -33,38 +33,37 @@ def _contents(folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-FORMATS = {each.file: each for each in (BLOCK, RECORD, STARTED, PROGRESS)}
-NUMBERS = {
-    "block.json": "number", "record.json": "steal_fraction", "started.json": "ranks",
-    "progress.json": "seconds",
-}  # fmt: skip
+# Each with a key of it that is a number.
+FORMATS = [(BLOCK, "number"), (RECORD, "steal_fraction"), (STARTED, "ranks"), (PROGRESS, "seconds")]
 
 
-def _refusal(folder: Path, name: str, text: str | bytes) -> UserError:
-    (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+def _refusal(folder: Path, kind: Format, content: bytes | dict[str, Any]) -> UserError:
+    text = content if isinstance(content, bytes) else json.dumps(content).encode()
+    (folder / kind.file).write_bytes(text)
     with pytest.raises(UserError) as refused:
-        FORMATS[name].read_in(folder)
+        kind.read_in(folder)
     return refused.value
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("kind", [kind for kind, _ in FORMATS])
 @pytest.mark.parametrize("text", [b"[]", b"{}", b"null", DEEP, b'{"version": NaN}', b"", b"\xff"])
-def test_what_is_no_such_document_is_one_message_with_its_file(name, text, tmp_path) -> None:
-    error = _refusal(tmp_path, name, text)
-    assert error.where.startswith(str(tmp_path / name)) and error.action
+def test_what_is_no_such_document_is_one_message_with_its_file(kind, text, tmp_path) -> None:
+    error = _refusal(tmp_path, kind, text)
+    assert error.where.startswith(str(tmp_path / kind.file)) and error.action
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_wrong_key_is_named(name: str, tmp_path: Path) -> None:
-    whole, number = _contents(tmp_path / "whole")[name], NUMBERS[name]
-    path = tmp_path / name
-    error = _refusal(tmp_path, name, json.dumps(whole | {number: "many"}))
-    assert error.where == f"{path}: {number}"
-    assert f"`{number}`" in _refusal(tmp_path, name, json.dumps(_without(whole, number))).what
-    assert "`novel`" in _refusal(tmp_path, name, json.dumps(whole | {"novel": 1})).what
-    error = _refusal(tmp_path, name, json.dumps(whole | {"version": 99}))
-    assert "version 99 is not known here" in error.what and error.where == f"{path}: version"
-    assert _refusal(tmp_path, name, json.dumps(whole | {"version": [1]})).where.endswith("version")
+@pytest.mark.parametrize(("kind", "number"), FORMATS)
+def test_a_wrong_key_is_named(kind: Format, number: str, tmp_path: Path) -> None:
+    whole, path = _contents(tmp_path / "whole")[kind.file], tmp_path / kind.file
+    for change, where, what in (
+        (whole | {number: "many"}, f"{path}: {number}", ""),
+        (_without(whole, number), None, f"`{number}`"),
+        (whole | {"novel": 1}, None, "`novel`"),
+        (whole | {"version": 99}, f"{path}: version", "version 99 is not known here"),
+        (whole | {"version": [1]}, f"{path}: version", ""),
+    ):
+        error = _refusal(tmp_path, kind, change)
+        assert where in (None, error.where) and what in error.what
 
 
 def _without(content: dict[str, Any], key: str) -> dict[str, Any]:
@@ -78,7 +77,7 @@ def test_what_is_written_is_read_and_a_part_of_a_block_named_by_its_place(tmp_pa
     assert RECORD.read_in(tmp_path) == record and BLOCK.read_in(tmp_path) == block
     content = json.loads(canonical(block))
     content["sessions"][1]["start"]["busy_fraction"] = "idle"
-    error = _refusal(tmp_path, BLOCK.file, json.dumps(content))
+    error = _refusal(tmp_path, BLOCK, content)
     assert error.where == f"{tmp_path / BLOCK.file}: sessions[1].start.busy_fraction"
 
 

@@ -5,6 +5,7 @@ import pytest
 from parity.benchmarks.model import Program
 from parity.measure import gates, inner_command
 from parity.measure.documents import Binary, Gate
+from parity.measure.timed_process import Orphan
 from parity.runtimes import arms
 
 HOST = {"kernel": "0", "mnt": "1", "pid": "2", "user": "3", "net": "4", "ipc": "5", "uts": "6"}
@@ -18,74 +19,58 @@ def _evidence(marker, cpus="0-1", root="ext4,rw", **namespaces) -> dict[str, str
     return inner_command.evidence("".join(["noise\n", *lines, "more noise\n"]))
 
 
-def _isolated(name: str) -> dict[str, str]:
+def _isolated(name: str, **also: str) -> dict[str, str]:
     arm = arms()[name]
     root = f"{arm.root_filesystem or 'overlay'},ro"
-    return _evidence(RECIPE, root=root, **{space: "99" for space in arm.isolates})
+    return _evidence(RECIPE, root=root, **dict.fromkeys(arm.isolates, "99") | also)
 
 
 CONTAINERS = [name for name, arm in arms().items() if arm.image_format]
-# Of the others the image's marker alone tells.
-ISOLATING = [name for name in CONTAINERS if arms()[name].isolates]
-
-
-SPOILED = {
-    "silently native": (CONTAINERS, lambda name: _evidence(""), "no marker"),
-    "in the host's namespaces": (ISOLATING, lambda name: _evidence(RECIPE), "host's namespaces"),
-    "from another image": (
-        CONTAINERS,
-        lambda name: _isolated(name) | {"marker": "sha256:beef"},
-        "expected marker sha256:feed, saw sha256:beef",
-    ),
-}
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_a_run_inside_its_runtime_passes_and_no_other_does(name: str) -> None:
-    assert gates.where_gate(arms()[name], _isolated(name), HOST, RECIPE).passed
-    for names, evidence, said in SPOILED.values():
-        if name in names:
-            gate = gates.where_gate(arms()[name], evidence(name), HOST, RECIPE)
-            assert not gate.passed and said in gate.detail
-
-
-def test_native_passes_outside_and_fails_inside() -> None:
-    native = arms()["native-a"]
-    assert gates.where_gate(native, _evidence(""), HOST, "").passed
-    assert not gates.where_gate(native, _evidence("", mnt="9"), HOST, "").passed
-    assert not gates.where_gate(native, _evidence(RECIPE), HOST, "").passed
-
-
-@pytest.mark.parametrize("name", CONTAINERS)
-def test_evidence_without_one_of_its_namespaces_or_with_one_not_asked_for_fails(name: str) -> None:
-    arm = arms()[name]
-    for space in arm.isolates:
-        found = _isolated(name)
-        del found[f"namespace.{space}"]
-        assert not gates.where_gate(arm, found, HOST, RECIPE).passed
+    arm, inside = arms()[name], _isolated(name)
+    assert gates.where_gate(arm, inside, HOST, RECIPE).passed
+    spoiled = [
+        # Silently native, from another image, and without one of its namespaces.
+        (_evidence(""), "no marker"),
+        (inside | {"marker": "sha256:beef"}, "expected marker sha256:feed, saw sha256:beef"),
+        *(({k: v for k, v in inside.items() if k != f"namespace.{space}"}, "no evidence")
+          for space in arm.isolates),
+    ]  # fmt: skip
+    # Of an arm that isolates nothing the image's marker alone tells.
+    if arm.isolates:
+        spoiled.append((_evidence(RECIPE), "host's namespaces"))
     if not {"pid", "kernel"}.intersection(arm.isolates):
-        found = _isolated(name) | {"namespace.pid": "99"}
-        gate = gates.where_gate(arm, found, HOST, RECIPE)
-        assert not gate.passed and "unexpectedly" in gate.detail
+        spoiled.append((inside | {"namespace.pid": "99"}, "unexpectedly"))
+    for evidence, said in spoiled:
+        gate = gates.where_gate(arm, evidence, HOST, RECIPE)
+        assert not gate.passed and said in gate.detail
 
 
-def test_another_kernel_is_told_by_what_it_calls_its_boot_and_not_by_numbers_of_its_own() -> None:
+SQUASHFS = _isolated("charliecloud-sqfs")
+UNPACKED = "expected a root file system fuse, saw ext4"
+
+
+@pytest.mark.parametrize(("name", "evidence", "said"), [
+    ("native-a", _evidence(""), ""),
+    ("native-a", _evidence("", mnt="9"), "unexpectedly in other namespaces: mnt"),
+    ("native-a", _evidence(RECIPE), "expected marker none"),
     # Namespaces that a kernel makes first have the same numbers in every guest.
-    guest = _evidence(RECIPE, root="virtiofs,rw", **HOST | {"kernel": "1"})
-    assert gates.where_gate(arms()["qemu-tcg"], guest, HOST, RECIPE).passed
+    ("qemu-tcg", _evidence(RECIPE, root="virtiofs,rw", kernel="1"), ""),
     # LXC gives its containers a number of their own, on the same kernel.
-    lxc = _isolated("lxc") | {"namespace.kernel": "1"}
-    assert gates.where_gate(arms()["lxc"], lxc, HOST, RECIPE).passed
-
-
-def test_a_squashfs_that_was_silently_unpacked_fails_and_so_does_no_evidence() -> None:
-    arm = arms()["charliecloud-sqfs"]
-    found = _isolated(arm.name)
-    assert gates.where_gate(arm, found | {"root": "fuse.squashfuse_ll,ro"}, HOST, RECIPE).passed
-    gate = gates.where_gate(arm, found | {"root": "ext4,ro"}, HOST, RECIPE)
-    assert not gate.passed and "expected a root file system fuse, saw ext4" in gate.detail
-    for arm in arms().values():
-        assert not gates.where_gate(arm, {}, HOST, RECIPE if arm.image_format else "").passed
+    ("lxc", _isolated("lxc") | {"namespace.kernel": "1"}, ""),
+    # Of a squashfs that was silently unpacked, and of another network.
+    ("charliecloud-sqfs", SQUASHFS | {"root": "fuse.squashfuse_ll,ro"}, ""),
+    ("charliecloud-sqfs", SQUASHFS | {"root": "ext4,ro"}, UNPACKED),
+    ("docker", _isolated("docker", net="99"), "namespaces: net"),
+    *((name, {}, "no evidence") for name in arms()),
+])  # fmt: skip
+def test_where_a_run_was_is_told_by_its_evidence(name: str, evidence, said: str) -> None:
+    arm = arms()[name]
+    gate = gates.where_gate(arm, evidence, HOST, RECIPE if arm.image_format else "")
+    assert gate.passed == (not said) and said in gate.detail
 
 
 @pytest.mark.parametrize(
@@ -106,6 +91,16 @@ def test_limits_are_inclusive_and_name_both_numbers_and_the_first_failure_is_the
     held, failed = Gate("where", True), Gate("binding", False, "why")
     assert gates.first_failure([held, failed]) == ("gate-binding", "why")
     assert gates.first_failure([held]) == ("", "")
+
+
+@pytest.mark.parametrize(("left", "passed", "said"), [
+    ((), True, ""),
+    ((Orphan("b", 0.01), Orphan("a", 0.0)), True, "left a, b, which took 0.01 s"),
+    ((Orphan("a", 0.03), Orphan("a", 0.03)), False, "left a, which took 0.06 s"),
+])  # fmt: skip
+def test_the_gate_notes_what_was_left(left, passed: bool, said: str) -> None:
+    gate = gates.left_gate(left)
+    assert (gate.passed, gate.detail) == (passed, said and f"{said} of CPU time; ended")
 
 
 @pytest.mark.parametrize(
@@ -134,17 +129,9 @@ def test_ranks_that_are_missing_or_elsewhere_fail(nodes, said) -> None:
 
 
 def test_the_first_rank_that_fails_a_gate_is_named() -> None:
-    found = _ranks("n1", "n1", "n2", "n2")
-    found[2]["cpus_allowed"] = "0-1"
-    found[0]["cpus_allowed"] = found[1]["cpus_allowed"] = found[3]["cpus_allowed"] = "1"
+    found = {rank: _evidence("", cpus="0-1" if rank == 2 else "1") for rank in range(4)}
     gate = gates.of_ranks(lambda _, evidence: gates.binding_gate([1], evidence), found)
     assert gate.name == "binding" and gate.detail.startswith("rank 2: expected CPUs 1")
-
-
-def test_a_container_in_another_network_is_not_where_it_says() -> None:
-    elsewhere = _evidence(RECIPE, net="99", **{s: "99" for s in arms()["docker"].isolates})
-    gate = gates.where_gate(arms()["docker"], elsewhere, HOST, RECIPE)
-    assert not gate.passed and "net" in gate.detail
 
 
 def _binary(path: str, sha256: str) -> Binary:
@@ -152,13 +139,16 @@ def _binary(path: str, sha256: str) -> Binary:
     return Binary(path=path, sha256=sha256, closure=(), **known)
 
 
-def test_a_program_that_is_not_the_one_that_was_built_is_named_with_both_hashes() -> None:
-    rows = [_binary("/a", "1"), _binary("/b", "2")]
-    assert gates.binary_gate({"/a": "1", "/b": "2"}, {}, rows).passed
-    assert gates.binary_gate({}, {}, rows).passed  # nothing was recorded
-    gate = gates.binary_gate({"/a": "1", "/b": "3"}, {}, rows)
-    assert (gate.passed, gate.detail) == (False, "/b: expected 3, found 2")
-    gone = gates.binary_gate({"/a": "1"}, {}, [_binary("/a", "")])
-    assert gone.detail == "/a: expected 1, found nothing"
-    altered = gates.binary_gate({}, {"/b": ("5", "6")}, rows)
-    assert altered.detail == "/b: expected MD5 5, found 6"
+ROWS = [_binary("/a", "1"), _binary("/b", "2")]
+
+
+@pytest.mark.parametrize(("expected", "altered", "rows", "said"), [
+    ({"/a": "1", "/b": "2"}, {}, ROWS, ""),
+    ({}, {}, ROWS, ""),  # nothing was recorded
+    ({"/a": "1", "/b": "3"}, {}, ROWS, "/b: expected 3, found 2"),
+    ({"/a": "1"}, {}, [_binary("/a", "")], "/a: expected 1, found nothing"),
+    ({}, {"/b": ("5", "6")}, ROWS, "/b: expected MD5 5, found 6"),
+])  # fmt: skip
+def test_a_program_that_is_not_the_one_that_was_built_is_named(expected, altered, rows, said):
+    gate = gates.binary_gate(expected, altered, rows)
+    assert (gate.passed, gate.detail) == (not said, said)

@@ -1,11 +1,12 @@
-"""Which runs are good, and which are settled: from the present image, a case from one session."""
+"""Which runs are good and which are settled, and what a person sees of them meanwhile."""
 
+import sys
 from pathlib import Path
 
 import pytest
 from plans import run_record_of
 
-from parity.measure import places
+from parity.measure import places, progress
 from parity.measure.documents import RECORD
 from parity.measure.progress import attempts_of, case_is_settled, failures, good_record, last_reason
 
@@ -28,26 +29,17 @@ def test_neither_an_interruption_nor_what_the_block_suffers_is_a_failure(tmp_pat
         assert failures(attempts_of(_run(tmp_path / reason, (reason, 1)))) == 0
 
 
-ATTEMPTS = {
-    "none": ([], None),
-    "one that ended well": ([("", 1)], 1),
-    "failed, then good": ([("timeout", 1), ("", 2)], 2),
-    "good, then failed": ([("", 1), ("timeout", 2)], None),
-    "good, then interrupted": ([("", 1), (None, 2)], None),
-}
-
-
-@pytest.mark.parametrize("name", ATTEMPTS)
-def test_a_run_is_good_by_its_last_attempt_alone(tmp_path: Path, name: str) -> None:
-    made, session = ATTEMPTS[name]
-    good = good_record(attempts_of(_run(tmp_path, *made)))
-    assert (good and good.session) == session
-
-
-def test_the_last_reason_tells_an_interruption_from_a_failure() -> None:
-    assert last_reason([None]) == "interrupted"
-    assert last_reason([run_record_of(reason="timeout")]) == "timeout"
-    assert last_reason([None, run_record_of()]) == ""
+@pytest.mark.parametrize(("made", "session", "last"), [
+    ([("", 1)], 1, ""), ([("timeout", 1)], None, "timeout"),
+    # The last attempt alone tells.
+    ([("timeout", 1), ("", 2)], 2, ""), ([("", 1), ("timeout", 2)], None, "timeout"),
+    ([("", 1), (None, 2)], None, "interrupted"), ([(None, 1), ("", 2)], 2, ""),
+])  # fmt: skip
+def test_a_run_is_good_by_its_last_attempt_alone(tmp_path: Path, made, session, last) -> None:
+    attempts = attempts_of(_run(tmp_path, *made))
+    good = good_record(attempts)
+    assert (good and good.session) == session and last_reason(attempts) == last
+    assert good_record([]) is None
 
 
 CASES = {
@@ -72,6 +64,23 @@ def test_a_case_is_settled(tmp_path: Path, name: str) -> None:
 
 
 def test_a_good_run_from_another_image_is_not_settled(tmp_path: Path) -> None:
-    folder = _run(tmp_path, ("", 1))
-    assert case_is_settled({folder: "sha256:1"}, most_failures=2)
-    assert not case_is_settled({folder: "sha256:2"}, most_failures=2)
+    assert not case_is_settled({_run(tmp_path, ("", 1)): "sha256:2"}, most_failures=2)
+
+
+def test_without_a_terminal_the_log_alone_has_a_line_for_each_run(capsys) -> None:
+    progress.show("b1    1/2  sysbench.native-a   0.42 s")
+    progress.show("b1    2/2  sysbench.podman     timeout")
+    progress.clear()
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.count("\n") == 2
+
+
+def test_on_a_terminal_each_line_takes_the_place_of_the_last(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    for end in ("0.42 s", "timeout"):
+        progress.show(f"b1    1/2  sysbench.native-a   {end}")
+    progress.clear()
+    first, second, last = capsys.readouterr().out.split("\r\x1b[K")[1:]
+    assert first.rstrip("\r") == "b1    1/2  sysbench.native-a "
+    assert "\n" not in first + second and last == ""

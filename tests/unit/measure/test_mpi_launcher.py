@@ -19,19 +19,18 @@ LAUNCHER = MpiLauncher(
     variables=("PMIX_", "SLURM_STEP_ID"),
 )
 PROGRAM = Program(argv=("/usr/bin/hpcc",), cpus=(2, 3), ranks=8, nodes=4)
+FILLING = ("/bin/sh", "-c", FILL_IN, "fill-in", "2 3", "PMIX_|SLURM_STEP_ID", "SLURM_PROCID")
 
 
-def _filled(rank: int, *words: str, cpus: str = "2 3", **environment: str) -> list[str]:
-    """What a rank starts, by the real script; the program is one that prints its words."""
-    command = ["/bin/sh", "-c", FILL_IN, "fill-in", cpus, "PMIX_|SLURM_STEP_ID", "SLURM_PROCID"]
-    done = subprocess.run(
-        [*command, "printf", "%s\\n", *words],
-        env={"PATH": "/usr/bin:/bin", "SLURM_PROCID": str(rank)} | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.splitlines()
+def _started(rank: int, *words: str, **environment: str) -> subprocess.CompletedProcess:
+    """What a rank says that starts some words, by the real script."""
+    seen = {"PATH": "/usr/bin:/bin", "SLURM_PROCID": str(rank)} | environment
+    return subprocess.run([*FILLING, *words], env=seen, capture_output=True, text=True)
+
+
+def _filled(rank: int, *words: str, **environment: str) -> list[str]:
+    """What a rank starts; the program is one that prints its words."""
+    return _started(rank, "printf", "%s\\n", *words, **environment).stdout.splitlines()
 
 
 UNREAD = ("a b", "$HOME", "`id`", "*", "quote'", 'double"', "", "back\\n")
@@ -40,8 +39,7 @@ HOST = subprocess.run(["uname", "-n"], capture_output=True, text=True).stdout.st
 
 def test_the_launcher_s_words_come_first_and_the_arm_s_last() -> None:
     assert launched(LAUNCHER, PROGRAM, ["ch-run", "image", "--", "program"]) == [
-        *("srun", "--nodes=4", "--ntasks=8", "--ntasks-per-node=2"),
-        *("/bin/sh", "-c", FILL_IN, "fill-in", "2 3", "PMIX_|SLURM_STEP_ID", "SLURM_PROCID"),
+        *("srun", "--nodes=4", "--ntasks=8", "--ntasks-per-node=2", *FILLING),
         *("ch-run", "image", "--", "program"),
     ]
     assert on_each_node(LAUNCHER, 3, ["true"]) == ["srun", "--nodes=3", "--ntasks=3", "true"]
@@ -61,20 +59,15 @@ def test_what_differs_between_ranks_is_filled_in_anywhere_in_a_word(rank, word, 
 
 
 def test_a_rank_s_time_is_told_apart_from_its_launcher_s_and_its_end_is_its_own() -> None:
-    command = ["/bin/sh", "-c", FILL_IN, "fill-in", "0", "PMIX_", "RANK", "sh", "-c"]
-    done = subprocess.run(
-        [*command, "sleep 0.2; exit 7"], env={"PATH": "/usr/bin:/bin", "RANK": "1"},
-        capture_output=True, text=True,
-    )  # fmt: skip
+    done = _started(1, "sh", "-c", "sleep 0.2; exit 7")
     told = inner_command.rank_evidence(done.stderr)[1]
     assert told["node"] == HOST and done.returncode == 7
     assert int(told["ended"]) - int(told["began"]) >= 0.2e9
 
 
 def test_the_launcher_s_variables_become_words_that_no_shell_reads() -> None:
-    found = _filled(
-        3, "@variables@", "last", PMIX_RANK="3", SLURM_STEP_ID="7", SLURM_JOB_NAME="x", HOME="/root"
-    )
+    seen = {"PMIX_RANK": "3", "SLURM_STEP_ID": "7", "SLURM_JOB_NAME": "x", "HOME": "/root"}
+    found = _filled(3, "@variables@", "last", **seen)
     assert found[0] == "PARITY_RANK=3" and found[1] == f"PARITY_NODE={HOST}"
     assert sorted(found[2:-1]) == ["PMIX_RANK=3", "SLURM_STEP_ID=7"]
     assert found[-1] == "last"
@@ -114,19 +107,17 @@ def test_what_ranks_say_alike_is_kept_once_and_nothing_is_lost(said: list[dict[s
     assert again == said
 
 
-@pytest.mark.parametrize(
-    ("ended", "seconds"),
-    [(["2500000000", "3000000000"], 2.0), (["", "3000000000"], None), (["0", "0"], None),
-     (["9900000000", "9900000000"], None)],
-)  # fmt: skip
+@pytest.mark.parametrize(("ended", "seconds"), [
+    (["2500000000", "3000000000"], 2.0), (["", "3000000000"], None), (["0", "0"], None),
+    (["9900000000", "9900000000"], None),
+])  # fmt: skip
 def test_ranks_that_do_not_tell_their_time_have_none(ended: list[str], seconds: float) -> None:
     """The launcher's own time must not stand for theirs; here all of it took three seconds."""
-    times = zip(["1000000000", "1500000000"], ended, strict=True)
     ranks = {
-        rank: {"node": "n1", "began": begin, "ended": end}
-        for rank, (begin, end) in enumerate(times)
+        0: {"node": "n1", "began": "1000000000", "ended": ended[0]},
+        1: {"node": "n1", "began": "1500000000", "ended": ended[1]},
+        2: {"node": "n2", "began": "7", "ended": "8"},
     }
-    ranks[2] = {"node": "n2", "began": "7", "ended": "8"}
     assert seconds_of_ranks(ranks, "n1", 3.0) == seconds
 
 

@@ -1,9 +1,17 @@
-import os
+"""What a node says of itself, and the time that others take: of the CPU that lost most."""
 
+import os
+import subprocess
+from collections import namedtuple
+from types import SimpleNamespace
+
+import psutil
 import pytest
 from benchmark_help import golden
 
 from parity.measure import node
+from parity.measure.node import busiest, steal_fraction, wait_until_idle
+from parity.records.parse import node_sizes
 
 MOUNTS = """\
 tmpfs /sys/fs/cgroup tmpfs rw,relatime,mode=755 0 0
@@ -16,20 +24,16 @@ ZONEINFO = golden("zoneinfo.txt")
 
 
 def test_facts_of_this_machine():
-    facts = node.facts()
+    facts, size = node.facts(), node.node_facts()
     assert list(facts) == sorted(facts)
     assert all(isinstance(value, str) for value in facts.values())
     assert facts["kernel"] == os.uname().release
     assert facts["memory_total"].endswith(" kB")
     assert "v1" in facts["cgroup_versions"] or "v2" in facts["cgroup_versions"]
     assert {"config_hz", "cpu_governor", "transparent_hugepage", "microcode"} <= facts.keys()
-
-
-def test_what_benchmarks_size_themselves_by():
-    facts = node.node_facts()
-    assert facts.cpus == tuple(sorted(os.sched_getaffinity(0)))
-    assert facts.memory == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert facts.last_level_cache >= 0
+    assert size.cpus == tuple(sorted(os.sched_getaffinity(0)))
+    assert size.memory == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert size.last_level_cache >= 0
 
 
 CPUINFO = "processor\t: 0\nmodel name\t: One: fast\n\nprocessor\t: 1\nnothing\n"
@@ -87,3 +91,56 @@ def test_governors_are_named_once_and_a_file_that_is_not_there_reads_as_nothing(
         path.write_text(governor + "\n")
     assert node.governors([*files, tmp_path / "absent"]) == "performance,powersave"
     assert node.read(tmp_path / "absent") == node.read(tmp_path) == ""
+
+
+def test_a_parser_gets_the_size_of_a_node_or_zero_where_it_is_not_told() -> None:
+    known = {"last_level_cache": "272629760 B", "memory_total": "24684092 kB"}
+    sizes = {"last_level_cache": 272_629_760, "memory": 24_684_092 * 1024}
+    assert node_sizes(known) == sizes and node_sizes({}) == dict.fromkeys(sizes, 0)
+    for text in ("", "many", "-1 kB", "12", "12 furlongs"):
+        assert node_sizes({"memory_total": text})["memory"] == 0
+
+
+Times = namedtuple("Times", "user system idle iowait steal guest")
+START = Times(0, 0, 0, 0, 0, 0)
+IDLE = [Times(0, 0, 10, 0, 0, 0)] * 15
+
+
+@pytest.mark.parametrize(("after", "cpus", "share"), [
+    ([Times(8, 0, 0, 0, 2, 0), *IDLE], (0, 1), 0.2),
+    ([Times(8, 0, 0, 0, 2, 0), *IDLE], (1, 2), 0.0),
+    # Guest time is part of user time; no time at all is no share.
+    ([Times(5, 0, 0, 0, 5, 5)], (0,), 0.5), ([START], (0,), 0.0),
+])  # fmt: skip
+def test_steal_is_that_of_the_cpu_that_lost_most(after, cpus, share: float) -> None:
+    assert steal_fraction([START] * len(after), after, cpus) == share
+
+
+@pytest.mark.parametrize(("shares", "said"), [
+    ({"init": 1.0, "loop": 96.2, "gone": None}, "loop (process 2) takes 96 % of a CPU"),
+    ({"init": 1.0}, "no program of this machine"), ({}, "no program of this machine"),
+])  # fmt: skip
+def test_what_takes_most_is_named(shares, said: str, monkeypatch) -> None:
+    processes = [
+        SimpleNamespace(pid=pid, cpu_percent=lambda: 0.0, info={"name": name, "cpu_percent": share})
+        for pid, (name, share) in enumerate(shares.items(), start=1)
+    ]
+    monkeypatch.setattr(psutil, "process_iter", lambda _attributes=(): iter(processes))
+    assert busiest().startswith(said)
+
+
+def test_a_program_that_works_is_found_beside_all_others() -> None:
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as loop:
+        try:
+            assert "takes" in busiest()
+        finally:
+            loop.kill()
+
+
+def test_an_idle_node_is_not_waited_for_and_patience_ends(capsys) -> None:
+    assert wait_until_idle(1.0, 0.0).taken_by == ""
+    assert capsys.readouterr().out == ""
+    ended = wait_until_idle(-1.0, 0.0)
+    assert ended.busy_fraction >= 0 and ended.taken_by
+    wait_until_idle(-1.0, 1.0)
+    assert capsys.readouterr().out.count("waiting 1 s at most for an idle node: ") == 1

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,20 +22,17 @@ from parity.measure.documents import ArmState, Gate
 from parity.measure.documents import NotStarted as WhyNot
 from parity.measure.inner_command import evidence
 from parity.measure.session import Allocation, Session
-from parity.plan.plan import Run
+from parity.plan.plan import IN_TURN, SIDE_BY_SIDE, Run
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Image, Launch
 
 PROGRAM = Program(("/usr/bin/sysbench", "cpu", "run"), (3,))
+needs_gcc = pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
 
 
-def _attempt(
-    arm: str, folder: Path, place: int = 0, primary: tuple[str, ...] = ("cpu_seconds",)
-) -> Attempt:
-    session = Session(
-        number=1, node=NodeFacts((3,), 1, 1), allocation=Allocation(("here",)), states={},
-        namespaces={}, benchmarks={}, block_gates=(), system=ANYWHERE,
-    )  # fmt: skip
+def _attempt(arm: str, folder: Path, place: int = 0, primary=("cpu_seconds",)) -> Attempt:
+    here = Allocation(("here",)), {}, {}
+    session = Session(1, NodeFacts((3,), 1, 1), *here, {}, (), ANYWHERE)
     image = Image("podman", "sha256:feed", "sha256:feed")
     state = ArmState(
         image=image, recipe="", gate=Gate("image", True), reason="", detail="", version=""
@@ -43,6 +41,14 @@ def _attempt(
     order = Order(f"sysbench.{arm}", case, every_arm()[arm], state, PROGRAM, session)
     launch = Launch("parity-1", image, SCRATCH, folder / "state")
     return Attempt(order, launch, folder, work=SCRATCH / f"w/{place}")
+
+
+@pytest.fixture
+def cputime(tmp_path: Path, monkeypatch) -> Path:
+    """Where what tells CPU time is made; the machine's own is left alone."""
+    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
+    monkeypatch.setattr(side_by_side, "CPUTIME", tmp_path / "cputime")
+    return tmp_path / "cputime"
 
 
 @pytest.mark.parametrize(
@@ -61,14 +67,10 @@ def test_a_program_waits_at_its_fifo_in_its_control_group(arm, runtime, monkeypa
     assert {"HOME=/tmp/parity/w/1", "TMPDIR=/tmp/parity/w/1"} <= {*words}
     waits = [str(side_by_side.CPUTIME), "parity-evidence", "/tmp/parity/w/1/go"]
     assert words[-6:] == [*waits, *PROGRAM.argv] and "--chdir=/tmp/parity/w/1" in words
-    assert [Path(words[i]).name for i in _from(words, "taskset", 3)] == ["taskset", "-c", "3"]
+    bound = next(i for i, word in enumerate(words) if word.endswith("/taskset"))
+    assert words[bound + 1 : bound + 3] == ["-c", "3"]
     # One after the other there is no group.
     assert side_by_side.command_of(_attempt(arm, Path("/f")), Path("/go"), "")[0] != "/bin/sh"
-
-
-def _from(words: list[str], program: str, count: int) -> range:
-    start = next(i for i, word in enumerate(words) if word.endswith(f"/{program}"))
-    return range(start, start + count)
 
 
 @pytest.mark.parametrize(("changed", "arm", "said"), [
@@ -90,8 +92,7 @@ def test_what_cannot_be_measured_side_by_side_is_refused_with_its_reason(changed
 
 def _tree(root: Path, version: int) -> Path:
     """Where control groups are mounted, as the kernel shows it."""
-    tops = [root] if version == 2 else [root / "cpu", root / "cpuacct"]
-    for top in tops:
+    for top in [root] if version == 2 else [root / "cpu", root / "cpuacct"]:
         top.mkdir(exist_ok=True)
         (top / "cgroup.procs").touch()
     if version == 2:
@@ -129,30 +130,28 @@ def test_what_fails_within_the_groups_is_not_taken_for_their_want(tmp_path: Path
         raise BrokenPipeError
 
 
-def test_no_control_groups_are_a_message_unless_turns_may_be_taken(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(side_by_side, "CPUTIME", tmp_path / "cputime")
-    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
-    monkeypatch.setattr(side_by_side.subprocess, "run", _made)
-    monkeypatch.setattr(side_by_side, "hierarchies", lambda root: (tmp_path / "none",))
-    side_by_side.make_ready(may_take_turns=True)
-    with pytest.raises(UserError, match="no two programs") as raised:
-        side_by_side.make_ready(may_take_turns=False)
-    assert "as root" in raised.value.action and "side-by-side-or-in-turn" in raised.value.action
-    assert side_by_side.obstacle().startswith("no two programs")
-    monkeypatch.undo()
-    monkeypatch.setattr(side_by_side, "CPUTIME", tmp_path / "another")
-    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
+def _made(words, **_) -> None:
+    if words[0] == "gcc":
+        Path(words[words.index("-o") + 1]).touch()
+
+
+def test_no_control_groups_are_a_message_unless_turns_may_be_taken(cputime, monkeypatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(side_by_side.subprocess, "run", _made)
+        patched.setattr(side_by_side, "hierarchies", lambda root: (cputime.parent / "none",))
+        side_by_side.make_ready(may_take_turns=True)
+        with pytest.raises(UserError, match="no two programs") as raised:
+            side_by_side.make_ready(may_take_turns=False)
+        assert "as root" in raised.value.action
+        assert "side-by-side-or-in-turn" in raised.value.action
+        assert side_by_side.obstacle().startswith("no two programs")
+    monkeypatch.setattr(side_by_side, "CPUTIME", cputime.with_name("another"))
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match="cannot be compiled") as raised:
         side_by_side.make_ready(may_take_turns=True)
     assert "apt-get install gcc" in raised.value.action
     # In turn the clock on the wall is enough.
     assert side_by_side.clocked(PROGRAM, every_arm()["podman"]) == PROGRAM
-
-
-def _made(words, **_) -> None:
-    if words[0] == "gcc":
-        Path(words[words.index("-o") + 1]).touch()
 
 
 ALIKE = [{"cpu.weight": "100"}, {"cpu.weight": "100", "cpu.max": "max 100000"}]
@@ -164,10 +163,7 @@ ALIKE = [{"cpu.weight": "100"}, {"cpu.weight": "100", "cpu.max": "max 100000"}]
     ([ALIKE[0], ALIKE[0]], "cpu.max is max 100000 and None"),
 ])  # fmt: skip
 def test_groups_of_unequal_depth_or_weight_are_refused(other, said: str) -> None:
-    if not said:
-        side_by_side.refuse_unequal([ALIKE, other])
-        return
-    with pytest.raises(NotStarted, match=said):
+    with pytest.raises(NotStarted, match=said) if said else nullcontext():
         side_by_side.refuse_unequal([ALIKE, other])
 
 
@@ -216,17 +212,14 @@ def test_of_a_pair_no_run_is_made_without_the_other() -> None:
     assert made[runs[1]] == WhyNot(reason="not-tested", detail=detail)
 
 
-@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
+@needs_gcc
 @pytest.mark.parametrize(
     ("script", "code"), [("exit 7", 7), ("kill -9 $$", -signal.SIGKILL), ("printf x >&2", 0)]
 )
-def test_what_tells_cpu_time_ends_as_the_program_did(script, code, tmp_path, monkeypatch) -> None:
-    program, fifo = tmp_path / "cputime", tmp_path / "go"
-    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
-    monkeypatch.setattr(side_by_side, "CPUTIME", program)
+def test_what_tells_cpu_time_ends_as_the_program_did(script, code, cputime) -> None:
     side_by_side.make_ready(may_take_turns=True)
-    os.mkfifo(fifo)
-    words = [program, "parity-evidence", fifo, "/bin/sh", "-c", script]
+    os.mkfifo(fifo := cputime.with_name("go"))
+    words = [cputime, "parity-evidence", fifo, "/bin/sh", "-c", script]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         with side_by_side._waiting([fifo], [process.pid]) as (door,):
             os.write(door, b"x")
@@ -236,68 +229,55 @@ def test_what_tells_cpu_time_ends_as_the_program_did(script, code, tmp_path, mon
     assert 0 <= float(said["user_seconds"]) + float(said["system_seconds"]) < 1
 
 
+CONTAINED = ("unshare", "--user", "--map-root-user", "--pid", "--fork")
+
+
+@needs_gcc
+@pytest.mark.parametrize(("before", "text", "code"), [
+    ((), "exit 7\n", 7), (CONTAINED, "exit 7\n", 7),
+    # The first process of a container ends by no signal of its own.
+    (CONTAINED, "kill -9 $$\n", 128 + signal.SIGKILL),
+])  # fmt: skip
+def test_a_script_without_a_first_line_is_started_as_a_shell_does(before, text, code, cputime):
+    assert side_by_side.not_compiled() == ""
+    script = cputime.with_name("solver")
+    script.write_text(text)
+    script.chmod(0o755)
+    words = [*before, cputime, "parity-evidence", "-", script]
+    made = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert made.returncode == code
+    assert {"user_seconds", "system_seconds"} <= evidence(made.stderr).keys()
+
+
 @pytest.mark.parametrize("changed", [
     {"repetitions": 2}, {"then": (("/bin/true",),)}, {"check": ("/bin/true",)}, {"ranks": 2},
     {"as_given": True}, {"sample_seconds": 0.1}, {"beside": Beside()}, {"drop_caches": True},
 ])  # fmt: skip
-def test_in_turn_cpu_time_is_told_of_one_start_of_one_process(
-    changed, tmp_path, monkeypatch
-) -> None:
-    monkeypatch.setattr(side_by_side, "CPUTIME", program := tmp_path / "cputime")
-    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
+def test_in_turn_cpu_time_is_told_of_one_start_of_one_process(changed, cputime, monkeypatch):
     tried = list[str]()
     monkeypatch.setattr(
         side_by_side.subprocess, "run", lambda w, **_: (tried.append(w[0]), _made(w))
     )
-    threads = replace(PROGRAM, cpus=(0, 1))
+    threads, docker = replace(PROGRAM, cpus=(0, 1)), every_arm()["docker"]
     for _ in range(2):
-        told = side_by_side.clocked(threads, every_arm()["docker"])
-        assert told.argv == (str(program), "parity-evidence", "-", *PROGRAM.argv)
+        told = side_by_side.clocked(threads, docker)
+        assert told.argv == (str(cputime), "parity-evidence", "-", *PROGRAM.argv)
     assert tried[0] == "gcc" and len(tried) == 2
     other = replace(PROGRAM, **changed)
-    assert side_by_side.clocked(other, every_arm()["docker"]) == other
+    assert side_by_side.clocked(other, docker) == other
     assert side_by_side.clocked(PROGRAM, every_arm()["gvisor"]) == PROGRAM
 
 
-def test_where_what_tells_cpu_time_cannot_be_run_it_stands_before_nothing(tmp_path, monkeypatch):
+def test_where_what_tells_cpu_time_cannot_be_run_it_stands_before_nothing(cputime, monkeypatch):
     """As in a folder without leave to run programs, which a hardened node's `/tmp` is."""
-    monkeypatch.setattr(side_by_side, "CPUTIME", tmp_path / "cputime")
-    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
-    compiler = tmp_path / "gcc"
+    compiler = cputime.with_name("gcc")
     compiler.write_text("#!/bin/sh\necho >> $0-calls\nshift 4; touch $1")
     compiler.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{compiler.parent}:{os.environ['PATH']}")
     for _ in range(2):
         assert side_by_side.clocked(PROGRAM, every_arm()["docker"]) == PROGRAM
     assert "Permission denied" in side_by_side.not_compiled()
-    assert (tmp_path / "gcc-calls").read_text() == "\n"
-
-
-@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
-def test_a_script_without_a_first_line_is_started_as_a_shell_does(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
-    monkeypatch.setattr(side_by_side, "CPUTIME", program := tmp_path / "cputime")
-    assert side_by_side.not_compiled() == ""
-    script = tmp_path / "solver"
-    script.write_text("exit 7\n")
-    script.chmod(0o755)
-    words = [program, "parity-evidence", "-", script]
-    assert subprocess.run(words, capture_output=True, check=False).returncode == 7
-
-
-@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
-@pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -9 $$", 128 + signal.SIGKILL)])
-def test_as_the_first_process_of_a_container_it_tells_a_signal_by_number(
-    script, code, tmp_path, monkeypatch
-) -> None:
-    monkeypatch.setattr(side_by_side.places, "OWN", tmp_path)
-    monkeypatch.setattr(side_by_side, "CPUTIME", program := tmp_path / "cputime")
-    assert side_by_side.not_compiled() == ""
-    first = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
-    words = [*first, program, "parity-evidence", "-", "/bin/sh", "-c", script]
-    made = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert made.returncode == code
-    assert {"user_seconds", "system_seconds"} <= evidence(made.stderr).keys()
+    assert cputime.with_name("gcc-calls").read_text() == "\n"
 
 
 def test_a_program_that_ends_before_both_are_there_starts_no_pair(tmp_path: Path) -> None:
@@ -308,3 +288,19 @@ def test_a_program_that_ends_before_both_are_there_starts_no_pair(tmp_path: Path
         side_by_side._waiting([fifo], [process.pid]),
     ):
         pass
+
+
+@pytest.mark.parametrize(("windows", "obstacle", "design", "said"), [
+    ([1.0, 0.96, 0.99], "", SIDE_BY_SIDE, "this node is busy (1.9 of 2 CPUs): CPU time side by"),
+    # One idle window is enough: what took the others was short.
+    ([1.0, 0.05, 1.0], "", IN_TURN, ""),
+    ([1.0], "it takes root", IN_TURN, "(2.0 of 2 CPUs), and is waited for: it takes root"),
+])  # fmt: skip
+def test_a_node_busy_in_every_window_is_paired(windows, obstacle, design, said, monkeypatch):
+    seen = iter(windows)
+    monkeypatch.setattr(side_by_side, "WINDOWS", len(windows))
+    monkeypatch.setattr(side_by_side, "busy_now", lambda: next(seen))
+    monkeypatch.setattr(side_by_side, "obstacle", lambda: obstacle)
+    monkeypatch.setattr(side_by_side.psutil, "cpu_count", lambda: 2)
+    found = side_by_side.design_here(0.1)
+    assert found.design == design and said in found.said and bool(said) == bool(found.said)

@@ -1,4 +1,8 @@
-"""Files of a block: whole or not at all, never overwritten, one block at a time on a node."""
+"""The folders of measuring: whose they are, one block at a time, and what lies there for all arms.
+
+That is what programs need of the host, the same bytes under one path, and around a program in a
+foreign image one static program of the host.
+"""
 
 import os
 import select
@@ -7,12 +11,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
+from parity.benchmarks.model import Program
 from parity.core.errors import UserError
-from parity.core.files import read_json, write_json
-from parity.measure import places
+from parity.core.files import digest, read_json, write_json
+from parity.measure import inner_command, places
+from parity.measure.inner_command import evidence, witnessed
+from parity.measure.places import WORK
+from parity.software.binaries import audit_script
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,13 +65,18 @@ NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 
 
-def _as(user: int, code: str, *arguments: Path) -> subprocess.CompletedProcess:
-    """What a Python of that user says to some code of the runner's."""
-    begin = "import os, signal, sys; from pathlib import Path\n"
-    begin += f"from parity.measure.places import *\nos.setgroups([]); os.setuid({user})\n"
-    words = [sys.executable, "-c", begin + code, *arguments]
+def _python(code: str, *arguments: Path) -> dict[str, Any]:
+    """A Python that runs some code of the runner's, for `subprocess`."""
+    begin = "import os, signal, sys, time; from pathlib import Path\n"
+    begin += "from parity.measure.places import *\n"
     environment = os.environ | {"PYTHONPATH": "workflow"}
-    return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
+    words = [sys.executable, "-c", begin + code, *arguments]
+    return {"args": words, "cwd": ROOT, "env": environment, "text": True}
+
+
+def _as(user: int, code: str, *arguments: Path) -> subprocess.CompletedProcess:
+    code = f"os.setgroups([]); os.setuid({user})\n{code}"
+    return subprocess.run(**_python(code, *arguments), capture_output=True)
 
 
 def test_each_user_has_a_place_of_their_own(tmp_path: Path) -> None:
@@ -89,8 +103,7 @@ def test_where_root_measured_everybody_can_and_waits_for_the_same_lock(for_all: 
     places.make_places(for_all / "parity")
     take = "make_places(Path(sys.argv[1]))\nwith only_one(Path(sys.argv[1]), 'root'): print('in')"
     with places.only_one(for_all / "parity", "nobody"):
-        code = f"signal.alarm(2)\n{take}"
-        waits = _as(NOBODY, code, for_all / "parity")
+        waits = _as(NOBODY, f"signal.alarm(2)\n{take}", for_all / "parity")
         assert waits.stdout == "waiting for root to end\n", waits.stderr
     assert _as(NOBODY, take, for_all / "parity").stdout == "in\n"
     assert {path.name for path in (for_all / "parity").iterdir()} == {"0", f"{NOBODY}", "lock"}
@@ -116,23 +129,19 @@ def test_a_lock_is_a_file_of_its_folder(tmp_path: Path, kind: str) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
+# It marks its end while it still holds the lock, however busy the machine is.
+HOLD = """
+with only_one(Path(sys.argv[1]), 'another measurement'):
+    print('holding', flush=True)
+    time.sleep(0.5)
+    Path(sys.argv[2]).touch()
+"""
+
+
 def test_two_blocks_never_measure_at_once(tmp_path: Path) -> None:
-    # It marks its end while it still holds the lock, however busy the machine is.
-    hold = (
-        "import sys, time; from pathlib import Path\n"
-        "from parity.measure.places import only_one\n"
-        "with only_one(Path(sys.argv[1]), 'another measurement'):\n"
-        "    print('holding', flush=True); time.sleep(0.5)\n"
-        "    Path(sys.argv[2]).touch()\n"
-    )
     ended = tmp_path / "ended"
-    holder = subprocess.Popen(
-        [sys.executable, "-c", hold, tmp_path, ended],
-        stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": "workflow"},
-        cwd=Path(__file__).parents[3],
-    )
-    assert holder.stdout.readline() == b"holding\n"
+    holder = subprocess.Popen(**_python(HOLD, tmp_path, ended), stdout=subprocess.PIPE)
+    assert holder.stdout.readline() == "holding\n"
     with places.only_one(tmp_path, "another measurement"):
         assert ended.exists()
     assert holder.wait() == 0
@@ -152,21 +161,134 @@ def test_what_was_left_running_is_ended_and_what_it_began_elsewhere(tmp_path: Pa
     other.wait()
 
 
-MAKING = """
-import sys
-from pathlib import Path
-from parity.measure.places import make_places
-for _ in range(100):
-    make_places(Path(sys.argv[1]))
-"""
-
-
 def test_many_runners_that_begin_at_once_all_find_the_place_theirs(tmp_path: Path) -> None:
     place = tmp_path / "parity" / f"{os.geteuid()}"
     # Of a runner that was killed while it wrote its name.
     place.mkdir(parents=True)
     (place / "node").touch()
-    words = [sys.executable, "-c", MAKING, str(tmp_path / "parity")]
-    begun = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(8)]
+    making = _python("for _ in range(100): make_places(Path(sys.argv[1]))", tmp_path / "parity")
+    begun = [subprocess.Popen(**making, stderr=subprocess.PIPE) for _ in range(8)]
     assert [runner.communicate(timeout=120)[1] for runner in begun] == [""] * 8
     assert [path.name for path in place.iterdir()] == ["node"]
+
+
+@pytest.fixture
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where what programs need is copied to, below a place of the test's own."""
+    monkeypatch.setattr(places, "NEEDS", tmp_path / "needs")
+    monkeypatch.setattr(places, "SCRATCH", tmp_path)
+    return tmp_path / "needs"
+
+
+def test_copies_are_made_kept_and_mended(tmp_path: Path, copies: Path) -> None:
+    program, data = tmp_path / "run", tmp_path / "data"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (data / "deep").mkdir(parents=True)
+    (data / "deep/a").write_text("1")
+    (data / "deep/a").chmod(0o640)
+    wanted = {str(path): digest(path) for path in (program, data)}
+    places.stage(wanted)
+    copy = Path(f"{copies}{data}")
+    assert (copy / "deep/a").read_text() == "1"
+    assert Path(f"{copies}{program}").stat().st_mode & 0o111
+    # Nobody else looks into what somebody's program reads.
+    assert copies.stat().st_mode & 0o777 == 0o700
+    (copy / "deep/a").write_text("2")
+    (copy / "more").touch()
+    places.stage(wanted)
+    assert digest(copy) == wanted[str(data)]
+    assert (copy / "deep/a").stat().st_mode & 0o777 == 0o640
+    with places.only_one(tmp_path, "us"):
+        places.remove_copies()
+        assert copies.exists()
+    places.remove_copies()
+    assert not copies.exists() and data.exists()
+
+
+def test_a_folder_of_another_user_s_is_left_as_it_is(tmp_path: Path, monkeypatch) -> None:
+    theirs = tmp_path / "shm"
+    theirs.mkdir()
+    (theirs / "data").touch()
+    monkeypatch.setattr("os.geteuid", lambda: 4711)
+    places.remove_own(theirs)
+    assert (theirs / "data").exists()
+    with pytest.raises(UserError, match="belongs to another user"):
+        places.private_folder(theirs, mode=0o700)
+
+
+def test_what_was_changed_since_the_plan_or_is_gone_is_refused(tmp_path: Path, copies) -> None:
+    data = tmp_path / "in.dat"
+    data.write_text("1")
+    planned = {str(data): digest(data)}
+    data.write_text("2")
+    with pytest.raises(UserError, match="not what was planned with") as error:
+        places.stage(planned)
+    assert "to do:" in str(error.value)
+    data.unlink()
+    with pytest.raises(UserError, match="cannot be copied"):
+        places.stage(planned)
+
+
+def test_words_name_the_copies(copies: Path) -> None:
+    wanted = dict.fromkeys(("/opt/me/solver", "/opt/me/data", "/opt/me"), "")
+    words = {
+        "/opt/me/solver": f"{copies}/opt/me/solver",
+        "--in=/opt/me/data/x.dat": f"--in={copies}/opt/me/data/x.dat",
+        "/opt/me/data:/opt/me/data2": f"{copies}/opt/me/data:{copies}/opt/me/data2",
+        "/opt/meyer/x": "/opt/meyer/x",
+        "/mnt/opt/me": "/mnt/opt/me",
+        "plain": "plain",
+    }
+    program = Program(tuple(words), (0,), {"DATA": "/opt/me/data"})
+    made = places.staged_program(program, wanted)
+    assert made.argv == tuple(words.values())
+    assert made.environment == {"DATA": f"{copies}/opt/me/data"}
+    assert places.staged_program(program, {}) is program
+
+
+def test_only_a_foreign_image_needs_static_tools() -> None:
+    assert places.tools_for(["base", "oci"]) == ""
+    assert places.tools_for(["foreign", "oci"]) == str(places.TOOLS)
+
+
+def test_the_words_around_a_program_are_all_of_the_static_tools() -> None:
+    program = Program(("/opt/app", "1"), (3,))
+    words = witnessed(program, tools="/t/busybox")
+    fixed = [f"{k}={v}" for k, v in inner_command.program_environment(program).items()]
+    assert words == [
+        *("/t/busybox", "taskset", "-c", "3"),
+        *("/t/busybox", "sh", "-c", inner_command.WITNESS, inner_command.EVIDENCE.strip()),
+        *("/t/busybox", "sh", "-c", 'cd "$0" && exec "$@"', str(WORK)),
+        *("/t/busybox", "env", "-i", *fixed),
+        *("/opt/app", "1"),
+    ]
+    assert audit_script(["/opt/app"], ("/t/busybox", "sh"))[:3] == ["/t/busybox", "sh", "-c"]
+
+
+@pytest.mark.skipif(not places.BUSYBOX.exists(), reason="busybox-static is not installed")
+def test_the_static_tools_say_the_same_evidence_as_the_host_s(tmp_path: Path) -> None:
+    def said(shell: tuple[str, ...], path: str) -> dict[str, str]:
+        begin = inner_command.EVIDENCE.strip()
+        words = [*shell, "-c", inner_command.WITNESS, begin, *shell, "-c", ":"]
+        done = subprocess.run(words, env={"PATH": path}, capture_output=True, text=True, check=True)
+        return evidence(done.stderr)
+
+    ours = said(("/bin/sh",), "/usr/bin:/bin")
+    assert said((str(places.BUSYBOX), "sh"), str(tmp_path)) == ours
+    assert {"root", "marker", "cpus_allowed", "namespace.mnt"} <= ours.keys()
+
+
+@pytest.mark.parametrize("text", [None, b"\x7fELF/lib64/ld-linux-x86-64.so.2", b"\x7fELF static"])
+def test_a_program_that_is_not_static_is_refused(text, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(places, "BUSYBOX", tmp_path / "busybox")
+    place = tmp_path / "place"
+    places.lay_out("")
+    if text:
+        (tmp_path / "busybox").write_bytes(text)
+    if text == b"\x7fELF static":
+        places.lay_out(str(place))
+        assert place.read_bytes() == text
+    else:
+        with pytest.raises(UserError, match="no static program"):
+            places.lay_out(str(place))

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 from msgspec.structs import replace
+from plans import study_of
 from planted_truth.in_memory import Layout
 from planted_truth.study import CONTAINERS, DOUBLE, REFERENCE
 
@@ -13,9 +13,8 @@ from parity.core.errors import UserError
 from parity.plan import looks
 from parity.plan.looks import DECIDED, HOPELESS, REPORTED, Look, Stop, batches_of, stage_of
 from parity.plan.plan import Plan
-from parity.plan.study import load_study
+from parity.plan.study import Study, load_study
 
-STUDIES = Path(__file__).parents[3] / "config/studies"
 LOOKS = (6, 9, 13)
 ONE, OTHER = CONTAINERS[:2]
 PLAN = Layout({"c": {}, "d": {}}, (ONE, OTHER), (0,) * 13, 0.01, looks=LOOKS).plan()
@@ -47,22 +46,14 @@ def test_blocks_up_to_a_look_are_a_stage(looks) -> None:
     assert stages == ([0] * 6 + [1] * 3 + [2] * 4 if looks else [0] * 13)
 
 
-@pytest.mark.parametrize(("old", "new", "what"), [
-    ('"number": 1', '"number": "one"', "number"),
-    ('"version": 1', '"version": 99', "version 99 is not known here"),
-    ('"arm": ', '"leg": ', "leg"),
-])  # fmt: skip
-def test_a_look_is_read_as_it_was_written_and_a_broken_one_refused(tmp_path, old, new, what):
+def test_a_look_is_read_as_it_was_written_and_a_broken_one_refused(tmp_path: Path) -> None:
     path = tmp_path / "1.json"
     looks.write_look(path, LOOK)
     assert looks.read_look(path) == LOOK and LOOK.by_run["c", OTHER].reason == HOPELESS
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    with pytest.raises(UserError) as refused:
+    path.write_text(path.read_text().replace('"arm": ', '"leg": '))
+    with pytest.raises(UserError, match="leg") as refused:
         looks.read_look(path)
     assert refused.value.where.startswith(str(path))
-    assert what in f"{refused.value.what} {refused.value.where}"
 
 
 def test_a_look_says_in_one_line_what_stops_and_what_goes_on() -> None:
@@ -77,36 +68,29 @@ def test_a_look_says_in_one_line_what_stops_and_what_goes_on() -> None:
     assert not any(map(looks.is_stopped, ("", "timeout", "not-tested", "not-run", "gate-quiet")))
 
 
-def _study(folder: Path, **scale) -> Path:
-    """The first study there is, with a scale of its own."""
-    document = yaml.safe_load(sorted(STUDIES.glob("*.yaml"))[0].read_text())
-    document["scales"]["looked"] = {**next(iter(document["scales"].values())), **scale}
-    path = folder / "study.yaml"
-    path.write_text(yaml.safe_dump(document))
-    return path
+def _study(folder: Path, **scale) -> Study:
+    content = {"arms": ["native-a", "native-b"], "benchmarks": {"sysbench": {"margin_percent": 1}}}
+    return study_of(folder, **content, scales={"looked": {"blocks": 13, **scale}})
 
 
 def test_looks_time_and_batches_of_a_scale_are_the_study_s(tmp_path: Path) -> None:
-    path = _study(tmp_path, blocks=13, looks=list(LOOKS), minutes=90, blocks_per_job=3)
-    study = load_study(path, "looked")
+    study = _study(tmp_path, looks=[*LOOKS], minutes=90, blocks_per_job=3)
     assert (study.looks, study.minutes, study.blocks_per_job) == (LOOKS, 90, 3)
     # What the configuration says goes before it.
-    assert load_study(path, "looked", minutes=30).minutes == 30
+    assert load_study(tmp_path / "study.yaml", "looked", minutes=30).minutes == 30
 
 
-@pytest.mark.parametrize(("looks", "what"), [
-    ([9, 6, 13], "the looks 9, 6, 13 do not lead to the last block"),
-    ([6, 9], "the looks 6, 9 do not lead to the last block"),
-    ([6, 9, 14], "the looks 6, 9, 14 do not lead to the last block"),
+@pytest.mark.parametrize(("looks", "told"), [
+    ([9, 6, 13], "9, 6, 13"), ([6, 9], "6, 9"), ([6, 9, 14], "6, 9, 14"),
     # One, too early, twice, or none of a block.
     *(([*looks], "") for looks in ((13,), (4, 13), (6, 6, 13), (6.5, 13))),
 ])  # fmt: skip
-def test_looks_that_a_study_may_not_have_are_refused(tmp_path: Path, looks, what: str) -> None:
+def test_looks_that_a_study_may_not_have_are_refused(tmp_path: Path, looks, told: str) -> None:
     with pytest.raises(UserError) as refused:
-        load_study(_study(tmp_path, blocks=13, looks=looks), "looked")
+        _study(tmp_path, looks=looks)
     assert "scales.looked.looks" in f"{refused.value.where} {refused.value.what}"
-    if what:
-        assert refused.value.what == what
+    if told:
+        assert refused.value.what == f"the looks {told} do not lead to the last block"
         assert refused.value.allowed == "ascending numbers of blocks, the last of them 13"
 
 

@@ -3,10 +3,11 @@
 import random
 from collections import Counter
 from pathlib import Path
+from unittest.mock import Mock
 
 import msgspec
 import pytest
-import yaml
+from plans import study_of
 
 from parity.analysis.contrast import natives
 from parity.benchmarks import benchmarks
@@ -61,9 +62,7 @@ def test_values_of_a_parameter_are_crossed_with_each_other_and_with_levels(tmp_p
     document["benchmarks"]["likwid"]["factors"] = {"kernel": ["copy", "triad"]}
     document["benchmarks"]["likwid"]["parameters"] = {"threads": [1, 2]}
     document["scales"] = {"smoke": {"blocks": 1, "parameters": {"likwid": {"iterations": [5, 7]}}}}
-    path = tmp_path / "study.yaml"
-    path.write_text(yaml.safe_dump(document))
-    cases = [case for case in load_study(path, "smoke").cases if case.benchmark == "likwid"]
+    cases = [case for case in study_of(tmp_path, **document).cases if case.benchmark == "likwid"]
     assert [case.name for case in cases] == [
         f"likwid-{kernel}-threads_{threads}-iterations_{iterations}"
         for kernel in ("copy", "triad")
@@ -86,34 +85,18 @@ def test_the_arms_of_a_case_follow_each_other_in_an_order_of_block_case_and_seed
     assert other[0].runs != blocks[0].runs
 
 
-def test_arms_take_each_position_of_each_case_equally_often(study) -> None:
-    # Nine arms: two Latin squares of nine blocks.
-    plan = make_plan(msgspec.structs.replace(study, blocks=18))
-    width = len(study.arms)
-    places = Counter(
-        (run.case, run.arm, number % width)
-        for block in plan.blocks
-        for number, run in enumerate(block.runs)
-    )
-    assert len(places) == len(study.cases) * width**2 and set(places.values()) == {2}
-
-
-def test_more_blocks_draw_no_design_twice_and_make_no_run_twice(study, monkeypatch) -> None:
-    drawn: list[str] = []
-
-    class Counted(random.Random):
-        def __init__(self, seed: str) -> None:
-            drawn.append(seed)
-            super().__init__(seed)
-
-    monkeypatch.setattr(random, "Random", Counted)
+def test_designs_are_balanced_and_drawn_once_and_no_run_is_made_twice(study, monkeypatch) -> None:
+    drawn = Mock(wraps=random.Random)
+    monkeypatch.setattr(random, "Random", drawn)
     # A seed of its own, which no other test has left designs of. Nine arms: 18 blocks a design.
-    designs, cases = 3, len(study.cases)
+    designs, cases, width = 3, len(study.cases), len(study.arms)
     many = msgspec.structs.replace(study, blocks=18 * designs, seed=20261121)
     plan = make_plan(many)
-    assert len(drawn) == len(set(drawn)) == many.blocks + designs * cases
-    made = {id(run) for block in plan.blocks for run in block.runs}
-    assert len(made) == cases * len(study.arms)
+    seeds = {call.args for call in drawn.call_args_list}
+    assert drawn.call_count == len(seeds) == many.blocks + designs * cases
+    runs = [(run, at % width) for block in plan.blocks for at, run in enumerate(block.runs)]
+    assert len({id(run) for run, _ in runs}) == cases * width
+    assert {*Counter((run.case, run.arm, at) for run, at in runs).values()} == {2 * designs}
 
 
 def test_a_block_is_named_by_what_it_does_and_more_blocks_or_another_margin_keep_it(study) -> None:
@@ -146,12 +129,8 @@ def test_an_archived_plan_keeps_the_order_it_was_measured_in() -> None:
 
 
 def _paired(tmp_path, design="side-by-side", **changes):
-    document = load_yaml(STUDY)
-    size = {"blocks": 4, "benchmarks": ["sysbench", "likwid"], "design": design}
-    document |= {"scales": {"smoke": size | changes}}
-    path = tmp_path / "study.yaml"
-    path.write_text(yaml.safe_dump(document))
-    return make_plan(load_study(path, "smoke"))
+    size = {"blocks": 4, "benchmarks": ["sysbench", "likwid"], "design": design} | changes
+    return make_plan(study_of(tmp_path, **load_yaml(STUDY) | {"scales": {"smoke": size}}))
 
 
 @pytest.mark.parametrize("design", ["side-by-side", "side-by-side-or-in-turn"])

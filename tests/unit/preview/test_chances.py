@@ -91,9 +91,8 @@ def test_a_run_of_a_pair_has_half_the_variance_of_what_tells_the_two_apart() -> 
     assert noise.shared == pytest.approx(0.05, rel=0.06)
     assert noise.widest == pytest.approx(0.01 * math.sqrt(2), rel=0.1)
     assert (noise.blocks, noise.across) == (400, 3)
-    assert (
-        noise_of_pairs(replace(pairs, by_arm={"native-a": of_reference}), "native-a", "x") is None
-    )
+    alone = replace(pairs, by_arm={"native-a": of_reference})
+    assert noise_of_pairs(alone, "native-a", "x") is None
 
 
 def test_blocks_are_drawn_again_around_each_arm_s_own_mean() -> None:

@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-import msgspec
 import pandas
 import pytest
 from msgspec.structs import replace
@@ -16,19 +15,8 @@ from parity.plan.making import make_plan
 from parity.plan.plan import Plan
 from parity.plan.study import PILOT, Pilot, load_study
 from parity.plan.system import load_system
-from parity.preview.cost import (
-    MeasuredBefore,
-    Surroundings,
-    _more,
-    by_pilot,
-    bytes_of_a_run,
-    expected_seconds,
-    known_before,
-    not_tested,
-    plan_lines,
-    seconds_before,
-    shortest_wall,
-)
+from parity.preview import cost
+from parity.preview.cost import MeasuredBefore, Surroundings, not_tested, plan_lines, seconds_before
 from parity.preview.terminal import duration
 from parity.software.images import ImageRecord
 from parity.software.install import Probe, probe_lines
@@ -38,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 SNAPSHOT = Path(__file__).with_name("plan_lines.txt")
 MACHINE = load_system(ROOT / "config/systems/machine.yaml")
 SLURM = load_system(ROOT / "config/systems/slurm.yaml")
-CLUSTER = msgspec.structs.replace(SLURM, scale_label="cluster")
+CLUSTER = replace(SLURM, scale_label="cluster")
 HERE = Availability(True, version="1.0")
 AWAY = Availability(False, reason="lxc-execute cannot be found", remedy="apt-get install lxc")
 
@@ -58,22 +46,18 @@ def scaling() -> Plan:
 
 
 def _here(plan: Plan, system=MACHINE, **facts) -> Surroundings:
-    known = {
-        "jobs": 1,
-        "before": {case.name: MeasuredBefore(10.0, True) for case in plan.run_cases},
-        "done": set(),
-        "run_bytes": 35e3,
-        "images": {"oci": ImageRecord("oci", bytes=1_000_000_000)},
-        "probes": [Probe("arm", name, HERE) for name in plan.arms],
-    }
+    known = {"jobs": 1, "done": set(), "run_bytes": 35e3}
+    known["before"] = {case.name: MeasuredBefore(10.0, True) for case in plan.run_cases}
+    known["images"] = {"oci": ImageRecord("oci", bytes=1_000_000_000)}
+    known["probes"] = [Probe("arm", name, HERE) for name in plan.arms]
     return Surroundings(system=system, **(known | facts))
 
 
 def test_durations_are_said_in_their_unit_and_places_filled_as_they_become_free() -> None:
     said = [duration(seconds) for seconds in (0, 40, 720, 12_600, 363_000)]
     assert said == ["0 s", "40 s", "12 min", "3.5 h", "4.2 days"]
-    walls = [shortest_wall(*of) for of in (([3] * 4, 1), ([3] * 4, 2), ([10, 1, 1, 1], 2), ([], 4))]
-    assert walls == [12, 6, 10, 0]
+    blocks = ([3] * 4, 1), ([3] * 4, 2), ([10, 1, 1, 1], 2), ([], 4)
+    assert [cost.shortest_wall(*of) for of in blocks] == [12, 6, 10, 0]
 
 
 def _situations(single: Plan, scaling: Plan) -> dict[str, list[str]]:
@@ -118,10 +102,10 @@ def test_what_a_pilot_timed_here_counts_before_other_parameters(tmp_path, monkey
     before = {case: MeasuredBefore(seconds, same) for case, seconds, same in told}
     piloted = {"likwid-stream": 2.3, "likwid-stream-pair": 2.3, "sysbench-pair": 0.4}
     found = {case: MeasuredBefore(seconds, True) for case, seconds in piloted.items()}
-    assert by_pilot(plan, pilot, before) == before | found
+    assert cost.by_pilot(plan, pilot, before) == before | found
     # That of a campaign is known beside its plan.
     monkeypatch.chdir(tmp_path)
-    assert known_before(plan, tmp_path) == {}
+    assert cost.known_before(plan, tmp_path) == {}
     old = {"version": 1, "node": "n", "cpu_model": "", "amounts": {}, "left_out": {}}
     folder = tmp_path / "results/live" / plan.campaign
     folder.mkdir(parents=True)
@@ -130,7 +114,7 @@ def test_what_a_pilot_timed_here_counts_before_other_parameters(tmp_path, monkey
     longer = _plan("torrez2019", "hour")
     folder.rename(folder.with_name(longer.campaign))
     write_json(folder.with_name(longer.campaign) / PILOT, old | {"seconds": {"sysbench": 1.0}})
-    assert known_before(longer, tmp_path) == {
+    assert cost.known_before(longer, tmp_path) == {
         "sysbench": MeasuredBefore(1.0, True),
         "sysbench-short": MeasuredBefore(longer.shorter_of["sysbench"].share, True),
     }
@@ -140,8 +124,8 @@ def test_an_amount_says_how_much_more_work_there_is_only_where_nothing_else_diff
     case = _plan("torrez2019", "smoke").case("likwid-stream")
     amount = case.definition.sized_by
     twice = {**case.parameters, amount: case.parameters[amount] // 2}
-    assert _more(case, twice) == pytest.approx(2, rel=0.1)
-    assert _more(case, {**twice, "working_set_mib": 7}) == 1
+    assert cost._more(case, twice) == pytest.approx(2, rel=0.1)
+    assert cost._more(case, {**twice, "working_set_mib": 7}) == 1
 
 
 def test_every_gap_has_its_reason(scaling, monkeypatch) -> None:
@@ -187,17 +171,17 @@ def test_times_come_from_the_same_parameters_where_there_are_any(single, tmp_pat
     pairs = table("pairs", [(same, 2.0)], '{"group_seconds":"1.9"}')
     for plan in single, replace(single, pairs=(case.name,)):
         assert seconds_before(plan, [pairs]) == {case.name: MeasuredBefore(1.0, True)}
-    assert expected_seconds(single.blocks[0], {case.name: MeasuredBefore(4.0, True)}) is None
+    assert cost.expected_seconds(single.blocks[0], {case.name: MeasuredBefore(4.0, True)}) is None
 
 
 def test_a_run_weighs_what_finished_blocks_of_the_campaign_do(tmp_path) -> None:
-    assert bytes_of_a_run(tmp_path, "torrez2019-smoke") is None
+    assert cost.bytes_of_a_run(tmp_path, "torrez2019-smoke") is None
     for name, size in (("torrez2019-smoke-b0001", 100_000), ("scaling-smoke-b0001", 10)):
         for run in ("a", "b"):
             folder = tmp_path / name / "runs" / run
             folder.mkdir(parents=True)
             (folder / "stdout").write_bytes(b"x" * size)
-    assert bytes_of_a_run(tmp_path, "torrez2019-smoke") is None
+    assert cost.bytes_of_a_run(tmp_path, "torrez2019-smoke") is None
     write_json(tmp_path / "torrez2019-smoke-b0001/block.json", {})
-    weight = bytes_of_a_run(tmp_path, "torrez2019-smoke")
+    weight = cost.bytes_of_a_run(tmp_path, "torrez2019-smoke")
     assert weight is not None and 100_000 <= weight < 130_000

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from msgspec.structs import replace
@@ -17,16 +18,8 @@ from parity.measure.documents import BLOCK, PROGRESS, RECORD
 from parity.plan.making import make_plan
 from parity.plan.plan import Plan, write_plan
 from parity.plan.study import load_study
-from parity.preview.progress import (
-    REPORT,
-    BlockState,
-    KnownStates,
-    at_once,
-    estimate,
-    one_line,
-    progress_lines,
-    rest,
-)
+from parity.preview import progress as shown
+from parity.preview.progress import REPORT, BlockState, KnownStates, at_once, estimate, rest
 from parity.preview.snakemake_log import BlockLog
 
 ROOT = Path(__file__).parents[3]
@@ -137,7 +130,7 @@ def test_nothing_is_estimated_before_a_block_of_each_node_count_is_done() -> Non
 def test_a_limit_of_time_ends_it_before_the_planned_blocks_do() -> None:
     blocks = [_block("b1", 60, 0), *(_block(f"w{number}", 0, None) for number in range(90))]
     assert rest(blocks, minutes=9) == "about 8 min left of its 9 min"
-    assert one_line(blocks, minutes=9).startswith("1/91 blocks at most done; ")
+    assert shown.one_line(blocks, minutes=9).startswith("1/91 blocks at most done; ")
     assert rest(blocks[:3], minutes=9) == "about 2 min left of its 9 min"
 
 
@@ -169,7 +162,7 @@ def test_the_whole_picture(plan) -> None:
         _block("b4", 12, -30, finished=False, ok=3),
         _block("b5", 0, None),
     ]
-    lines = progress_lines(plan, blocks, NOW, stopped={"b4"})
+    lines = shown.progress_lines(plan, blocks, NOW, stopped={"b4"})
     assert lines[0] == "torrez2019-smoke: 1 of 5 blocks done, 3 begun, 1 waiting"
     assert lines[1] == "  16 ok, 1 failed (1 timeout), 1 not started (1 not-tested) of 50 runs"
     assert lines[2] == "  about 3 min left"
@@ -177,7 +170,7 @@ def test_the_whole_picture(plan) -> None:
     assert "no sign of life since 24.0 h ago: probably interrupted" in lines[4]
     assert lines[5] == "  b4  3/10 runs, stopped with an error 30 s ago"
     assert len(lines) == 6
-    assert one_line(blocks, {"b4"}).startswith("1/5 blocks done, 1 stopped; 16 ok, 1 failed")
+    assert shown.one_line(blocks, {"b4"}).startswith("1/5 blocks done, 1 stopped; 16 ok, 1 failed")
 
 
 def test_the_handler_never_raises_and_says_once_that_it_is_broken(plan, tmp_path) -> None:
@@ -215,18 +208,13 @@ def _measure(log: BlockLog, job: int, plan: Plan, block: str, folder: Path) -> N
 
 
 def test_each_block_is_read_a_few_times_however_many_there_are(plan, tmp_path, monkeypatch) -> None:
-    read, read_it = list[str](), progress.read
-
-    def counted(block, folder):
-        read.append(block.name)
-        return read_it(block, folder)
-
-    monkeypatch.setattr(progress, "read", counted)
+    read = Mock(wraps=progress.read)
+    monkeypatch.setattr(progress, "read", read)
     log, names, said = _campaign(plan, 40, tmp_path)
     for job, name in enumerate(names):
         _measure(log, job, plan, name, tmp_path)
     assert said[-1].startswith("40/40 blocks done")
-    assert len(said) == 10 and len(read) <= 2 * 40
+    assert len(said) == 10 and read.call_count <= 2 * 40
 
 
 def test_a_finished_block_that_is_measured_again_is_at_work_again(plan, tmp_path) -> None:

@@ -26,9 +26,9 @@ def plan() -> Plan:
 
 def _need(case: str, deviation: float | None) -> Need:
     if deviation is None:
-        return Need(case, "time", 0.01, 36, None, None)
+        return Need(case, "time", 0.01, 36, None)
     known = Noise("s", "lower", own=deviation / math.sqrt(2), dataset="archive/quiet")
-    return Need(case, "time", 0.01, 36, known, Proof(known, ("native-a", "native-b", "podman")))
+    return Need(case, "time", 0.01, 36, Proof(known, ("native-a", "native-b", "podman")))
 
 
 def test_what_a_look_stops_leaves_its_time_to_the_others(plan) -> None:

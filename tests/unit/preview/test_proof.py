@@ -123,10 +123,8 @@ def test_every_margin_of_the_plan_has_a_row() -> None:
 
 
 def test_a_spread_of_other_parameters_is_marked() -> None:
-    noise = _noise(0.02, same=False)
-    need = proof.Need(*KEY, 0.01, 1, noise, proof.Proof(noise, PAIR))
-    lines = proof.need_lines([need], lambda case, blocks: "?")
-    said = "\n".join(lines)
+    need = proof.Need(*KEY, 0.01, 1, proof.Proof(_noise(0.02, same=False), PAIR))
+    said = "\n".join(proof.need_lines([need], lambda case, blocks: "?"))
     assert "~2 (4) %" in said and "needs 5" in said and "~ with other parameters" in said
 
 

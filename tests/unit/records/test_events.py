@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import bench
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -45,24 +44,20 @@ def run(arm: str, block: str, *entries: tuple[int, int], **other: str) -> dict:
 
 
 def test_each_valid_run_has_a_file_of_its_events(tmp_path: Path) -> None:
-    found = records(
-        tmp_path / "records",
-        [
-            run("native-a", "b1", (5, 400), (1_000, 7_000)),
-            run("native-a", "b2", (9, 2**40)),
-            run("native-a", "b3", (9, 500), stage="ran"),
-            run("podman", "b1", (7, 600)),
-            # Another benchmark writes nothing down.
-            run("podman", "b2", benchmark="sysbench"),
-        ],
-    )
-    made = tmp_path / "events"
+    runs = [
+        run("native-a", "b1", (5, 400), (1_000, 7_000)),
+        run("native-a", "b2", (9, 2**40)),
+        run("native-a", "b3", (9, 500), stage="ran"),
+        run("podman", "b1", (7, 600)),
+        # Another benchmark writes nothing down.
+        run("podman", "b2", benchmark="sysbench"),
+    ]
+    found, made = records(tmp_path / "records", runs), tmp_path / "events"
     assert events.write_events(found, made) == 4
     assert list(events.lengths(made, "selfish-detours", "native-a")) == [400, 7_000, 2**40]
     assert list(events.lengths(made, "selfish-detours", "podman")) == [600]
-    table = schema.read(
-        schema.EVENTS, made / "case=selfish-detours/arm=native-a/block=b1/events.parquet"
-    )
+    part = made / "case=selfish-detours/arm=native-a/block=b1/events.parquet"
+    table = schema.read(schema.EVENTS, part)
     assert table.to_pydict() == {"start": [5, 1_000], "length": [400, 7_000]}
     assert events.runs(made)[2] == {"case": "selfish-detours", "arm": "podman", "block": "b1"}
     assert events.write_noise_traces(made, tmp_path / "traces") == 3
@@ -92,13 +87,6 @@ def test_a_part_is_one_piece_of_many(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(lengths) == [length for _, length in entries]
 
 
-def test_the_bench_reads_what_it_wrote(tmp_path: Path) -> None:
-    bench.write_detours(tmp_path, runs=3, of_each=1000)
-    lengths = events.lengths(tmp_path, "c", "a")
-    assert len(lengths) == 3000 and lengths.min() >= 300
-    assert np.median(lengths) == pytest.approx(300 * 2 ** (1 / 1.5), rel=0.1)
-
-
 _LARGEST = """
 import sys
 from pathlib import Path
@@ -114,9 +102,7 @@ def test_runs_of_the_most_entries_are_written_within_half_a_gigabyte(tmp_path: P
     entries = np.zeros(most, ENTRY)
     entries["start"] = np.cumsum(np.random.default_rng(1).integers(1_000, 2_000_000, most))
     entries["length"] = 400
-    found = records(
-        tmp_path / "records", [run("native-a", block, *[]) for block in ("b1", "b2", "b3")]
-    )
+    found = records(tmp_path / "records", [run("native-a", f"b{number}") for number in range(3)])
     left = json.dumps({TRACE: as_text(trace(entries))})
     rows = [row | {"files": left} for row in schema.read_rows(schema.RAW, found / "raw.parquet")]
     schema.write_rows(schema.RAW, rows, found / "raw.parquet")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
+from plans import study_of
 
 from parity.analysis import conclusions, evidence
 from parity.analysis.analysis import analyse
@@ -18,7 +18,6 @@ from parity.core.errors import UserError
 from parity.core.settings import load_yaml
 from parity.plan.making import make_plan
 from parity.plan.plan import Plan
-from parity.plan.study import load_study
 from parity.plan.system import kind_of
 from parity.preview.simulated import planned_runs, table_of
 from parity.records import schema
@@ -41,9 +40,7 @@ def _plan(folder: Path, short: dict[str, float], command: dict[str, Any] | None 
     document["positive_control"] = {"arm": "native-plus", "work_percent": 5}
     document["benchmarks"]["own"] = {"margin_percent": 2, "command": OWN | (command or {})}
     scale = {"blocks": BLOCKS, "benchmarks": [*short], "short": short}
-    path = folder / "study.yaml"
-    path.write_text(yaml.safe_dump(document | {"scales": {"tiny": scale}}))
-    return make_plan(load_study(path, "tiny"))
+    return make_plan(study_of(folder, **document | {"scales": {"tiny": scale}}))
 
 
 def test_every_block_runs_a_case_at_both_lengths_and_compares_what_they_tell(tmp_path) -> None:
@@ -146,11 +143,8 @@ def test_the_work_alone_is_counted_also_where_its_ratio_is_that_of_the_whole_run
     compared = (plan, analyse(dataset).comparisons)
     counted = {(one.row.metric, one.row.arm) for one in answer.counted(compared)}
     assert counted == {("work_seconds", "podman"), ("work_seconds", "apptainer")}
-    starts = answer.starts(compared)
-    assert (
-        starts["sysbench", "podman"].startswith("+230")
-        and "ms to start" in starts["sysbench", "podman"]
-    )
+    start = answer.starts(compared)["sysbench", "podman"]
+    assert start.startswith("+230") and "ms to start" in start
 
 
 def test_who_excludes_a_shorter_run_excludes_what_it_tells_of_the_longer(tmp_path) -> None:

@@ -8,47 +8,27 @@ from plans import block_record_of, changed, plan_of, run_record_of
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.measure.documents import Binary
-from parity.plan.plan import Plan
 from parity.records import schema
 from parity.records.parse import measured_binary, outputs_of, parse_block
 
 GOLDEN = Path(__file__).parents[2] / "golden/sysbench/real.txt"
 PARAMETERS = {"prime": 10000, "events": 2800, "threads": 1}
-ARMS = ("native-a", "docker")
+CASE = {"case": "sysbench", "benchmark": "sysbench", "parameters": PARAMETERS, "primary": ["time"]}
+RUNTIMES = {"native-a": "native", "docker": "docker"}
+PLAN = plan_of({"cases": [CASE], "arms": [*RUNTIMES], "arm_runtimes": RUNTIMES})
 KEY = {"campaign": "planted-smoke", "block": "b", "block_number": 1}
 
 
-def _plan() -> Plan:
-    case = {"case": "sysbench", "benchmark": "sysbench", "parameters": PARAMETERS}
-    runtimes = {"native-a": "native", "docker": "docker"}
-    cases = [case | {"primary": ["time"]}]
-    return plan_of({"cases": cases, "arms": list(ARMS), "arm_runtimes": runtimes})
+def _entry(*arms: str, **block) -> dict:
+    """The row of a block that runs the case in these arms."""
+    runs = [{"run": f"sysbench.{arm}", "case": "sysbench", "arm": arm} for arm in arms]
+    return KEY | {"record": canonical(block_record_of(runs=runs, **block))}
 
 
-def _tables(attempts: dict[str, list[tuple[str, int] | None]], not_started=()) -> dict:
-    """The tables of one block; each attempt is (reason, session), None for an interruption."""
-    why = {"reason": "not-tested", "detail": "daemon not running"}
-    block = block_record_of(
-        sessions=2,
-        runs=[{"run": f"sysbench.{arm}", "case": "sysbench", "arm": arm} for arm in ARMS],
-        not_started={f"sysbench.{arm}": why for arm in not_started},
-    )
-    raw = [
-        _raw(f"sysbench.{arm}", number, attempt)
-        for arm, made in attempts.items()
-        for number, attempt in enumerate(made, start=1)
-    ]
-    entry = KEY | {"record": canonical(block)}
-    tables = parse_block(_plan(), entry, raw)
-    for name, rows in tables.items():
-        schema.to_table(schema.TABLES[name], rows)
-    return tables
-
-
-def _raw(run: str, number: int, attempt: tuple[str, int] | None) -> dict:
-    said = dict(zip(("reason", "session"), attempt or (), strict=False))
+def _raw(arm: str, number: int = 1, **said) -> dict:
+    """The row of an attempt, and what its record says that is not as usual."""
     return KEY | {
-        "run": run, "attempt": number, "record": canonical(run_record_of(**said)) if said else "",
+        "run": f"sysbench.{arm}", "attempt": number, "record": canonical(run_record_of(**said)),
         "stdout": GOLDEN.read_bytes(), "stderr": b"", "files": "{}", "samples": "",
     }  # fmt: skip
 
@@ -58,21 +38,27 @@ def _fates(tables: dict, arm: str) -> list[tuple]:
     return [(row["attempt"], row["final"], row["stage"], row["reason"]) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("native", "docker", "absent", "fates"),
-    [
-        ([("", 1)], [("", 1)], (), [(1, True, "valid", "")]),
-        # A case that was made anew, without it and with it.
-        ([None, ("", 2)], [("", 1)], ("docker",), [(1, True, "ran", "other-session")]),
-        ([None, ("", 2)], [("", 1), ("", 2)], (),
-         [(1, False, "ran", "other-session"), (2, True, "valid", "")]),
-        # What a later session could not start.
-        ([("", 2)], [None], ("docker",),
-         [(0, True, "planned", "not-tested"), (1, False, "planned", "interrupted")]),
-    ],
-)  # fmt: skip
+# Each attempt by its session; None for one that was interrupted.
+@pytest.mark.parametrize(("native", "docker", "absent", "fates"), [
+    ([1], [1], [], [(1, True, "valid", "")]),
+    # A case that was made anew, without it and with it.
+    ([None, 2], [1], ["docker"], [(1, True, "ran", "other-session")]),
+    ([None, 2], [1, 2], [], [(1, False, "ran", "other-session"), (2, True, "valid", "")]),
+    # What a later session could not start.
+    ([2], [None], ["docker"],
+     [(0, True, "planned", "not-tested"), (1, False, "planned", "interrupted")]),
+])  # fmt: skip
 def test_what_becomes_of_a_run(native, docker, absent, fates) -> None:
-    tables = _tables({"native-a": native, "docker": docker}, absent)
+    why = {"reason": "not-tested", "detail": "daemon not running"}
+    entry = _entry(*RUNTIMES, sessions=2, not_started={f"sysbench.{arm}": why for arm in absent})
+    raw = [
+        _raw(arm, number, session=session) if session else _raw(arm, number) | {"record": ""}
+        for arm, sessions in (("native-a", native), ("docker", docker))
+        for number, session in enumerate(sessions, start=1)
+    ]
+    tables = parse_block(PLAN, entry, raw)
+    for name, rows in tables.items():
+        schema.to_table(schema.TABLES[name], rows)
     assert _fates(tables, "docker") == fates
     assert _fates(tables, "native-a")[-1] == (len(native), True, "valid", "")
     valid = [row for row in tables["metrics"] if row["valid"]]
@@ -84,10 +70,8 @@ def test_what_becomes_of_a_run(native, docker, absent, fates) -> None:
 
 def test_what_the_kernel_counted_of_a_network_is_no_primary_metric_of_the_run() -> None:
     counters = {"tcp_timeouts": "3", "queue_drops": "40", "network.mtu": "1500"}
-    run = {"run": "sysbench.docker", "case": "sysbench", "arm": "docker"}
-    entry = KEY | {"record": canonical(block_record_of(runs=[run]))}
-    raw = _raw(run["run"], 1, ("", 1)) | {"record": canonical(run_record_of(evidence=counters))}
-    rows = {row["metric"]: row for row in parse_block(_plan(), entry, [raw])["metrics"]}
+    tables = parse_block(PLAN, _entry("docker"), [_raw("docker", evidence=counters)])
+    rows = {row["metric"]: row for row in tables["metrics"]}
     found = {name: row["value"] for name, row in rows.items() if row["clock"] == "external"}
     assert found == {"tcp_timeouts": 3, "queue_drops": 40, "tcp_timeouts_seen": 1}
     assert all(rows[name]["valid"] and not rows[name]["primary"] for name in found)
@@ -96,19 +80,11 @@ def test_what_the_kernel_counted_of_a_network_is_no_primary_metric_of_the_run() 
 
 def test_the_positive_control_is_parsed_by_its_own_work_and_credited_with_the_case_s() -> None:
     # The program did 2800 events, which are the case's 2500 and twelve per cent more.
-    case = {"case": "sysbench", "benchmark": "sysbench", "primary": ["time"]}
     more = {"arm": "native-plus", "work_percent": 12, "parameters": {"sysbench": {"events": 2800}}}
-    plan = changed(
-        _plan(),
-        cases=[case | {"parameters": PARAMETERS | {"events": 2500}}],
-        arms=["native-a", "native-plus"],
-        arm_runtimes={"native-a": "native", "native-plus": "native"},
-        positive_control=more,
-    )
-    runs = [{"run": f"sysbench.{arm}", "case": "sysbench", "arm": arm} for arm in plan.arms]
-    entry = KEY | {"record": canonical(block_record_of(runs=runs))}
-    raw = [_raw(f"sysbench.{arm}", 1, ("", 1)) for arm in plan.arms]
-    tables = parse_block(plan, entry, raw)
+    cases, arms = [CASE | {"parameters": PARAMETERS | {"events": 2500}}], ["native-a", more["arm"]]
+    runtimes = dict.fromkeys(arms, "native")
+    plan = changed(PLAN, cases=cases, arms=arms, arm_runtimes=runtimes, positive_control=more)
+    tables = parse_block(plan, _entry(*arms), [_raw(arm) for arm in arms])
     # The reference did other work than the case asks for; the control did its own.
     assert _fates(tables, "native-a") == [(1, True, "parsed", "wrong-size")]
     assert _fates(tables, "native-plus") == [(1, True, "valid", "")]
@@ -128,19 +104,16 @@ def test_the_measured_binary_is_the_one_that_the_command_names() -> None:
 
 
 def test_a_broken_record_is_named_with_its_attempt_and_its_key() -> None:
-    raw = _raw("sysbench.docker", 1, ("", 1))
+    raw = _raw("docker")
     raw["record"] = raw["record"].replace('"session":1', '"session":"one"')
     with pytest.raises(UserError, match="no run record") as refused:
-        parse_block(_plan(), KEY | {"record": canonical(block_record_of())}, [raw])
+        parse_block(PLAN, _entry(), [raw])
     assert refused.value.where == "the record of b, sysbench.docker, attempt 1: session"
 
 
 def test_what_ours_said_is_for_no_pattern_of_a_program() -> None:
-    left = {"stdout": b"", "stderr": b"a warning\nparity-evidence ended=5\n", "files": "{}"}
-    run = run_record_of()
-    told = outputs_of(
-        _plan().case("sysbench"), block_record_of(), "docker", left | {"samples": ""}, run
-    )
+    left = _raw("docker") | {"stderr": b"a warning\nparity-evidence ended=5\n"}
+    told = outputs_of(PLAN.case("sysbench"), block_record_of(), "docker", left, run_record_of())
     assert told.stderr == "a warning\n"
 
 
@@ -153,13 +126,9 @@ CPU = {"user_seconds": "0.5", "system_seconds": "0.25"}
 ])  # fmt: skip
 @pytest.mark.parametrize("design", [{"design": "side-by-side"}, {"pairs": ["sysbench"]}])
 def test_side_by_side_its_cpu_time_is_all_that_counts_of_a_program(told, values, design) -> None:
-    case = {"case": "sysbench", "benchmark": "sysbench", "parameters": PARAMETERS}
-    plan = changed(_plan(), **design, cases=[case | {"primary": ["cpu_seconds"]}])
-    run = {"run": "sysbench.docker", "case": "sysbench", "arm": "docker"}
-    entry = KEY | {"record": canonical(block_record_of(runs=[run]))}
-    raw = _raw(run["run"], 1, ("", 1)) | {"record": canonical(run_record_of(evidence=told))}
-    rows = parse_block(plan, entry, [raw])["metrics"]
-    in_turn = parse_block(_plan(), entry, [raw])["metrics"]
+    plan = changed(PLAN, **design, cases=[CASE | {"primary": ["cpu_seconds"]}])
+    entry, raw = _entry("docker"), [_raw("docker", evidence=told)]
+    rows, in_turn = (parse_block(each, entry, raw)["metrics"] for each in (plan, PLAN))
     assert {"time", *values} <= {row["metric"] for row in in_turn}
     assert {row["metric"]: row["value"] for row in rows} == values
     assert all(row["primary"] == (row["metric"] == "cpu_seconds") for row in rows)

@@ -22,10 +22,8 @@ SAMPLES = {"double": 1.5, "int64": 3, "bool": True, "string": "x", "binary": b"x
 
 
 def _row(table: schema.TableSchema, number: int) -> dict:
-    row = {c.name: SAMPLES.get(str(c.type), []) for c in table.columns}
-    return row | {
-        table.order[-1]: f"n{number}" if isinstance(row[table.order[-1]], str) else number
-    }
+    row, last = {c.name: SAMPLES.get(str(c.type), []) for c in table.columns}, table.order[-1]
+    return row | {last: f"n{number}" if isinstance(row[last], str) else number}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)

@@ -11,16 +11,9 @@ ROOT = Path(__file__).parents[3]
 
 
 def _sizes(*rows: tuple[str, str, list[str]], stage: str = "valid") -> dict[str, str]:
-    return recorded_sizes(
-        pd.DataFrame(
-            [
-                {"benchmark": benchmark, "case": case, "command": json.dumps(command),
-                 "final": True, "stage": stage}
-                for benchmark, case, command in rows
-            ],
-            columns=["benchmark", "case", "command", "final", "stage"],
-        )
-    )  # fmt: skip
+    made = [(benchmark, case, json.dumps(words), True, stage) for benchmark, case, words in rows]
+    columns = ["benchmark", "case", "command", "final", "stage"]
+    return recorded_sizes(pd.DataFrame(made, columns=columns))
 
 
 def test_benchmarks_that_size_themselves_tell_how_large_their_work_was() -> None:

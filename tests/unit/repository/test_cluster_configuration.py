@@ -3,15 +3,15 @@
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
-from virtual_cluster import install, layout
+from virtual_cluster import layout
 from virtual_cluster.layout import Cluster, Host, configured, hosts
 
 CLUSTER = Cluster(Host("login", 8, 16000), node_count=3, accounting=False)
-WITH_ACCOUNTING = Cluster(Host("login", 8, 16000), node_count=1, accounting=True)
+WITH_ACCOUNTING = Cluster(CLUSTER.host, node_count=1, accounting=True)
 
 
-def _settings(text: str) -> dict[str, str]:
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+def _settings(cluster: Cluster, name: str = "slurm.conf") -> dict[str, str]:
+    lines = [line for line in configured(name, cluster).splitlines() if line and line[0] != "#"]
     pairs = [line.split("=", 1) for line in lines if not line.startswith("NodeName=")]
     assert len({key for key, _ in pairs}) == len(pairs), "a key is set twice"
     return dict(pairs)
@@ -30,28 +30,18 @@ def test_every_node_offers_the_whole_host_at_an_address_of_its_own() -> None:
     assert names == {"localhost", "login", "n1", "n2", "n2.virtual.example", "n3"}
 
 
-def test_the_controller_meets_nodes_in_the_subnet_and_polls_nothing_beside_a_program() -> None:
-    settings = _settings(configured("slurm.conf", CLUSTER))
-    assert settings["SlurmctldHost"] == f"login({layout.address(layout.HOST_NUMBER)})"
-    assert settings["JobAcctGatherFrequency"] == "0"
-    assert settings["JobAcctGatherParams"] == "OverMemoryKill"
-    partition = settings["PartitionName"]
+def test_all_is_our_own_and_nothing_is_polled_beside_a_program() -> None:
+    off, on = _settings(CLUSTER), _settings(WITH_ACCOUNTING)
+    assert off["SlurmctldHost"] == f"login({layout.address(layout.HOST_NUMBER)})"
+    assert off["JobAcctGatherFrequency"] == "0"
+    assert off["JobAcctGatherParams"] == "OverMemoryKill"
+    partition = off["PartitionName"]
     assert partition.split()[0] == layout.PARTITION and "Default=YES" in partition
-
-
-def test_all_that_is_written_lies_in_the_state_folder() -> None:
-    settings = _settings(configured("slurm.conf", WITH_ACCOUNTING))
-    settings |= _settings(configured("slurmdbd.conf", WITH_ACCOUNTING))
-    paths = [value for key, value in settings.items() if key.endswith(("Dir", "File", "FS"))]
-    assert len(paths) >= 8
-    assert all(Path(path).is_relative_to(layout.STATE) for path in paths)
-
-
-def test_munge_is_our_own_and_accounting_is_off_unless_asked_for() -> None:
-    off, on = (_settings(configured("slurm.conf", each)) for each in (CLUSTER, WITH_ACCOUNTING))
-    for settings in (off, on, _settings(configured("slurmdbd.conf", WITH_ACCOUNTING))):
-        assert settings["AuthInfo"] == f"socket={layout.MUNGE_SOCKET}"
     assert off["AccountingStorageType"] == "accounting_storage/none"
     assert on["AccountingStorageType"] == "accounting_storage/slurmdbd"
-    assert set(install.ACCOUNTING_PACKAGES) <= set(install.wanted(True))
-    assert not set(install.ACCOUNTING_PACKAGES) & set(install.wanted(False))
+    database = _settings(WITH_ACCOUNTING, "slurmdbd.conf")
+    assert {each["AuthInfo"] for each in (off, on, database)} == {f"socket={layout.MUNGE_SOCKET}"}
+    of_both = (on | database).items()
+    paths = [value for key, value in of_both if key.endswith(("Dir", "File", "FS"))]
+    assert len(paths) >= 8
+    assert all(Path(path).is_relative_to(layout.STATE) for path in paths)

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import cluster_test
 import pytest
+from virtual_cluster import smoke
 
 from parity.core.errors import UserError
 from parity.measure.node import Idleness
@@ -29,11 +29,12 @@ except KeyboardInterrupt:
     sys.exit(1)
 """
 WAITS = """\
-import sys, cluster_test
+import sys
+from virtual_cluster import smoke
 from parity.core.errors import shown_to_the_user
 with shown_to_the_user():
-    cluster_test._on_request(cluster_test._end)
-    cluster_test.status_of(sys.argv[1:])
+    smoke._on_request(smoke._end)
+    smoke.status_of(sys.argv[1:])
 """
 
 
@@ -54,18 +55,18 @@ def test_interrupted_it_waits_until_snakemake_took_its_lock_away(tmp_path: Path,
 
 def test_a_busy_machine_is_said_before_anything_is_started(monkeypatch) -> None:
     """Each of nine blocks waited for a minute, and only their logs said for what."""
-    system = ROOT / cluster_test.SYSTEM
-    monkeypatch.setattr(cluster_test, "wait_until_idle", lambda *_: Idleness(0.9, "make takes all"))
+    system = ROOT / smoke.SYSTEM
+    monkeypatch.setattr(smoke, "wait_until_idle", lambda *_: Idleness(0.9, "make takes all"))
     with pytest.raises(UserError, match="busy, after 60 s") as refused:
-        cluster_test.wait_for_quiet(system)
+        smoke.wait_for_quiet(system)
     assert refused.value.where == "make takes all" and "TRIAL=1" in refused.value.action
-    monkeypatch.setattr(cluster_test, "wait_until_idle", lambda *_: Idleness(0.01, ""))
-    cluster_test.wait_for_quiet(system)
+    monkeypatch.setattr(smoke, "wait_until_idle", lambda *_: Idleness(0.01, ""))
+    smoke.wait_for_quiet(system)
 
 
 def test_a_trial_waits_for_nothing_and_is_no_part_of_the_study(tmp_path: Path) -> None:
-    study, system = ROOT / cluster_test.STUDY, ROOT / cluster_test.SYSTEM
-    words = cluster_test.trial(study, system, tmp_path)
+    study, system = ROOT / smoke.STUDY, ROOT / smoke.SYSTEM
+    words = smoke.trial(study, system, tmp_path)
     paths = dict(word.split("=") for word in words[1:])
     assert load_study(paths["study"], "smoke").campaign == "trial-smoke"
     made = load_system(paths["system"])

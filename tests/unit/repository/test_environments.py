@@ -56,12 +56,9 @@ def test_what_cffconvert_made_of_the_citation_still_says_the_same() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     codemeta = json.loads((ROOT / "codemeta.json").read_text())
     zenodo = json.loads((ROOT / ".zenodo.json").read_text())
+    said = citation["version"], citation["keywords"]
     for name, theirs in ((codemeta["name"], codemeta), (zenodo["title"], zenodo)):
-        assert name == citation["title"]
-        assert (theirs["version"], theirs["keywords"]) == (
-            citation["version"],
-            citation["keywords"],
-        )
+        assert name == citation["title"] and (theirs["version"], theirs["keywords"]) == said
     assert codemeta["license"].endswith(f"/{citation['license']}")
     assert zenodo["license"] == {"id": citation["license"]}
     day = str(citation["date-released"])

@@ -93,7 +93,7 @@ def test_pictures_are_axes_of_the_caller_or_new_ones(archive) -> None:
             call(archive, "nothing")
 
 
-def test_an_archive_that_was_changed_or_is_none_is_refused(tmp_path) -> None:
+def test_a_folder_that_is_no_archive_is_refused(tmp_path) -> None:
     with pytest.raises(UserError, match="No such file or directory"):
         parity.open_archive(tmp_path / "none")
 

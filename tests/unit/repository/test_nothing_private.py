@@ -34,11 +34,9 @@ def committed(archive: Path) -> list[Path]:
     return [archive / name for name in (*files_of(archive), CHECKSUMS, CRATE)]
 
 
-GOLDEN = {path.name: [path] for path in (ROOT / "tests/golden").iterdir() if path.is_file()}
-GOLDEN |= {
-    path.name: [file for file in path.rglob("*") if file.is_file()]
+GOLDEN = {
+    path.name: [each for each in (path, *path.rglob("*")) if each.is_file()]
     for path in (ROOT / "tests/golden").iterdir()
-    if path.is_dir()
 }
 ARCHIVES = {path.name: committed(path) for path in (ROOT / "results/archive").iterdir()}
 

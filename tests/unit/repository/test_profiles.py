@@ -48,10 +48,6 @@ def test_what_became_of_a_job(tmp_path, profile, client, said, expected) -> None
     """Where nobody answers the job is kept: a plugin that forgets it waits forever."""
     (tmp_path / client).write_text(f"#!/bin/sh\nprintf '{said}'\n")
     (tmp_path / client).chmod(0o755)
-    done = subprocess.run(
-        [ROOT / f"profiles/{profile}/status", "8"],
-        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-    )
+    words, path = [ROOT / f"profiles/{profile}/status", "8"], f"{tmp_path}:/usr/bin:/bin"
+    done = subprocess.run(words, env={"PATH": path}, capture_output=True, text=True)
     assert done.stdout.split() == [expected]

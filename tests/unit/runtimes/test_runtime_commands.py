@@ -1,27 +1,89 @@
-"""The exact command line of every arm, and what the runtimes write for a run."""
+"""What arms are and say of a machine, and what they write, ask and load; with made-up programs."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from parity import runtimes
 from parity.core.commands import Availability
-from parity.core.package import modules_with
-from parity.runtimes import apptainer, arms, engines, model, qemu
-from parity.runtimes.model import SCRATCH, Image, Launch
+from parity.runtimes import apptainer, arms, derived, engines, every_arm, model, qemu, udocker
+from parity.runtimes.model import HOST_MPI, LINK_SETS, OWN, SCRATCH, SHARED, Image, Launch
 
-DIGEST = f"sha256:{'1' * 64}"
+INNER = ["/bin/echo", "a b", "$HOME", ""]
+RUN = "campaign-b0001.sysbench"
+# Of sites: what they need is no package of Debian's.
+ADAPTERS = ("cscs-engine", "enroot", "podman-hpc", "pyxis", "sarus", "shifter")
 
 
-def test_every_arm_of_every_module_is_found_by_its_name():
-    found = [arm for module in modules_with(runtimes, "ARMS") for arm in module]
-    assert [arm.name for arm in found] == list(arms())
-    assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in arms())
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """Puts a program on PATH that writes its words into a file, then does what it is told."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+
+    def make(name, *lines):
+        program = tmp_path / "bin" / name
+        saves = f'printf "%s\\n" "{name} $*" >> "{tmp_path}/said"'
+        program.write_text("\n".join(["#!/bin/sh", saves, *lines]) + "\n")
+        program.chmod(0o755)
+        return tmp_path / "said"
+
+    return make
+
+
+def command(name, state, location="/images/one", scratch=SCRATCH):
+    """The words of an arm for a run that is shown a folder of the host's."""
+    image = Image(arms()[name].image_format, location, f"sha256:{'1' * 64}")
+    launch = Launch(RUN, image, scratch, state, host="n1", binds=(Path("/opt/tree"),))
+    return arms()[name].command(launch, INNER)
+
+
+def layout(clone: Path, digest: str) -> Path:
+    """As much of an OCI image layout as names its image."""
+    (clone / "oci").mkdir(parents=True, exist_ok=True)
+    index = {"manifests": [{"digest": f"sha256:{digest}"}]}
+    (clone / "oci/index.json").write_text(json.dumps(index))
+    return clone / "oci"
+
+
+def converted(name, folder: Path, digest: str = "ab" * 32) -> str:
+    """The location of an arm's image, made of an image of that digest."""
+    return arms()[name].convert(layout(folder, digest), folder / "root", folder / "image")
+
+
+def test_every_container_arm_comes_with_every_link_set() -> None:
+    for name in (name for name, arm in arms().items() if arm.image_format):
+        own, tree, mpi = (every_arm()[f"{name}{end}"] for end in ("", "-shared-tree", "-host-mpi"))
+        assert (own.link_set, tree.link_set, mpi.link_set) == (OWN, SHARED, HOST_MPI) == LINK_SETS
+        for attribute in ("runtime", "isolates", "image_format"):
+            assert len({getattr(arm, attribute) for arm in (own, tree, mpi)}) == 1
+        assert not tree.is_native and tree.title == f"{own.title} (native tree)"
+
+
+def test_without_a_native_build_there_is_nothing_to_show(monkeypatch) -> None:
+    monkeypatch.setitem(derived._SHOWN, SHARED, tuple)
+    arm = every_arm()["charliecloud-dir-shared-tree"]
+    monkeypatch.setattr(type(arm.base), "probe", lambda _self: Availability(True, version="1"))
+    presence = arm.probe()
+    assert (presence.available, presence.remedy) == (False, "snakemake native")
+    monkeypatch.setitem(derived._SHOWN, SHARED, lambda: (Path("/opt/parity/tree"),))
+    assert arm.probe() == Availability(True, version="1")
+    monkeypatch.setattr(type(arm.base), "probe", lambda _self: Availability(False, reason="gone"))
+    assert arm.probe().reason == "gone"
+
+
+def test_the_mpi_that_is_shown_has_no_symbolic_links(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "libmpi.so.40.30.4").touch()
+    (tmp_path / "libmpi.so.40").symlink_to("libmpi.so.40.30.4")
+    (tmp_path / "openmpi").mkdir()
+    monkeypatch.setattr(derived, "_MPI", ((tmp_path, ("openmpi", "libmpi*.so.*")),))
+    assert derived.host_mpi() == (tmp_path / "libmpi.so.40.30.4", tmp_path / "openmpi")
 
 
 @pytest.mark.parametrize(("uid", "isolates"), [(0, ("mnt",)), (1000, ("mnt", "user"))])
@@ -35,9 +97,71 @@ def test_a_chroot_is_a_mount_namespace_and_nothing_more(monkeypatch, uid, isolat
     assert arms()["podman"].isolates == ("ipc", "mnt", "pid", "uts")
 
 
+@pytest.mark.parametrize("arm", arms().values(), ids=list(arms()))
+def test_a_bare_machine_is_a_reason_with_a_remedy(arm, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(apptainer, "PREFIX", tmp_path)
+    if not arm.packages and arm.name not in ADAPTERS:  # the machine itself
+        return
+    presence = arm.probe()
+    assert not presence.available and presence.reason and presence.remedy
+    assert presence.reason == "not installed" or not arm.packages
+
+
+def test_lxc_needs_root_and_an_absent_image_has_no_digest(monkeypatch, tmp_path):
+    monkeypatch.setattr(model, "is_installed", lambda _program: True)
+    monkeypatch.setattr(model.os, "getuid", lambda: 1000)
+    assert arms()["lxc"].probe().reason == "needs root"
+    assert arms()["namespaces"].digest(str(tmp_path / "gone")) == ""
+
+
+def test_lxc_mount_entries_survive_a_space(tmp_path):
+    command("lxc", tmp_path, scratch=Path("/tmp/a b"))
+    entry = "lxc.mount.entry = /tmp/a\\040b tmp/a\\040b none"
+    assert entry in (tmp_path / "lxc.conf").read_text()
+
+
+def test_runc_starts_the_words_of_its_own_rank(tmp_path, fake):
+    said = fake("runc")
+    assert subprocess.run(command("runc", tmp_path)).returncode == 0
+    assert said.read_text() == f"runc --root={tmp_path}/runc run --bundle={tmp_path / RUN} {RUN}\n"
+    config = json.loads((tmp_path / RUN / "config.json").read_text())
+    assert config["process"]["args"] == INNER
+
+
 def test_apptainer_of_the_site_comes_first(monkeypatch):
     monkeypatch.setattr(apptainer.shutil, "which", lambda name: f"/site/bin/{name}")
     assert apptainer.program() == "/site/bin/apptainer"
+
+
+@pytest.mark.parametrize(("proot", "asked", "reason"), [
+    ("exit 0", "echo version: 1.3.17", ""),
+    ("exit 1", "echo version: 1.3.17", "PRoot cannot trace programs here"),
+    ("exit 0", "exit 1", "not installed"),
+    ("", "echo version: 1.3.17", "not installed"),
+])  # fmt: skip
+def test_udocker_is_there_where_proot_can_trace(proot, asked, reason, fake, monkeypatch):
+    if proot:
+        fake("proot", proot)
+    monkeypatch.setattr(udocker, "_PROOT", "proot" if proot else "no-proot")
+    monkeypatch.setattr(udocker, "_words", lambda _store: ["sh", "-c", asked])
+    found = arms()["udocker"].probe()
+    assert found.reason == reason and found.available == (not reason)
+    assert found.version == ("udocker 1.3.17" if found.available else "")
+
+
+def test_two_clones_of_one_campaign_have_no_container_of_one_name(tmp_path, monkeypatch):
+    """An engine has one list of names, and both may be process 7, in turn or in containers."""
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    monkeypatch.chdir(tmp_path)
+    run = "results/blocks/b0001/runs/x.podman/attempt-1"
+    clones = [tmp_path / clone / run for clone in ("one", "two")]
+    names = {model.name_in(folder) for folder in (*clones, clones[0].with_name("attempt-2"))}
+    assert len(names) == 3 and all(re.fullmatch(r"parity-7-[0-9a-f]{8}", name) for name in names)
+    assert model.name_in(clones[0]) == model.name_in(Path("one", run))
+
+
+# Engines.
 
 
 @pytest.mark.parametrize(
@@ -69,110 +193,29 @@ def test_podman_is_asked_again_to_remove_what_was_about_to_end(answers, asked, m
     assert seen == [["podman", "rm", "--force", "--ignore", "--time=0", "run-1"]] * asked
 
 
-@pytest.mark.parametrize(("driver", "is_slow"), [("vfs", True), ("overlay", False)])
-def test_podman_names_a_storage_driver_that_copies(monkeypatch, driver, is_slow) -> None:
-    monkeypatch.setattr(engines, "is_installed", lambda _name: True)
-    says = {"--version": "podman version 5", "info": driver}
-    monkeypatch.setattr(engines, "answer_of", lambda words: (True, says[words[1]]))
+PODMAN = "case $1 in --version) echo podman version 5 ;; info) echo {} ;; esac"
+
+
+@pytest.mark.parametrize(("name", "program", "says", "expected"), [
+    ("docker", "docker", "echo 20.10.24", "Docker 20.10.24"),
+    ("docker", "docker", "echo permission denied while it; exit 1", "no access to the daemon"),
+    ("docker", "docker", "echo Cannot connect to the daemon; exit 1", "daemon not running"),
+    ("podman", "podman", PODMAN.format("vfs"), f"podman version 5; {engines.COPIES}"),
+    ("podman", "podman", PODMAN.format("overlay"), "podman version 5"),
+    ("pyxis", "srun", "echo fatal: no configuration source >&2; exit 1", "no Slurm answers"),
+    ("pyxis", "srun", "echo Usage: srun", "srun knows no --container-image"),
+    ("pyxis", "srun", "echo --container-image=…", "--container-image=…"),
+    ("cscs-engine", "srun", "echo Usage: srun", "srun knows no --environment"),
+    ("cscs-engine", "srun", "echo --environment=…", "--environment=…"),
+])  # fmt: skip
+def test_a_runtime_says_its_version_or_why_it_is_not_here(
+    name, program, says, expected, fake, monkeypatch
+):
+    fake("runc")
+    fake(program, says)
     monkeypatch.setattr(os, "getuid", lambda: 0)
-    version = arms()["podman"].probe().version
-    assert version == f"podman version 5{f'; {engines.COPIES}' if is_slow else ''}"
-
-
-def test_two_clones_of_one_campaign_have_no_container_of_one_name(tmp_path, monkeypatch):
-    """An engine has one list of names, and both may be process 7, in turn or in containers."""
-    monkeypatch.setattr(os, "getpid", lambda: 7)
-    monkeypatch.chdir(tmp_path)
-    run = "results/blocks/b0001/runs/x.podman/attempt-1"
-    clones = [tmp_path / clone / run for clone in ("one", "two")]
-    names = {model.name_in(folder) for folder in (*clones, clones[0].with_name("attempt-2"))}
-    assert len(names) == 3 and all(re.fullmatch(r"parity-7-[0-9a-f]{8}", name) for name in names)
-    assert model.name_in(clones[0]) == model.name_in(Path("one", run))
-
-
-def test_lxc_mount_entries_survive_a_space(tmp_path):
-    spaced = Launch("x", Image("directory", "/i", DIGEST), Path("/tmp/a b"), tmp_path)
-    arms()["lxc"].command(spaced, [])
-    entry = "lxc.mount.entry = /tmp/a\\040b tmp/a\\040b none"
-    assert entry in (tmp_path / "lxc.conf").read_text()
-
-
-@pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """A made-up kernel for guests, and a QEMU that says what a file says."""
-    for name, text in (("release", "6.1.0"), ("boot", "this-boot\n"), ("said", "a guest is up\n")):
-        (tmp_path / name).write_text(text)
-    program = tmp_path / "bin/qemu-system-x86_64"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\ncat "{tmp_path}/said"\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    for name, path in (("PREFIX", tmp_path), ("BOOT_ID", tmp_path / "boot"), ("KVM", program)):
-        monkeypatch.setattr(qemu, name, path)
-    monkeypatch.setattr(qemu, "SERVER", program)
-    monkeypatch.setattr(model.os, "getuid", lambda: 0)
-    return tmp_path
-
-
-def test_kvm_is_there_where_a_guest_was_seen_to_boot_since_the_machine_did(installed):
-    kvm, emulated = arms()["kvm"], arms()["qemu-tcg"]
-    assert kvm.probe().reason == "no guest was tried by KVM since this machine booted"
-    assert emulated.probe().available
-    qemu.try_kvm()
-    assert kvm.probe() == Availability(True, version="a guest is up, guest 6.1.0")
-    # It is tried once, and anew after the machine booted.
-    (installed / "said").write_text("error: failed to set MSR\n")
-    qemu.try_kvm()
-    assert kvm.probe().available
-    (installed / "boot").write_text("next-boot\n")
-    assert "was tried" in kvm.probe().reason and kvm.probe().remedy
-    qemu.try_kvm()
-    refused = "KVM does not run a stock guest here: error: failed to set MSR"
-    assert kvm.probe().reason == refused
-    (installed / "release").unlink()
-    assert kvm.probe().reason == emulated.probe().reason == "no kernel for a guest"
-
-
-def test_a_guest_that_hangs_is_given_up(installed, monkeypatch):
-    monkeypatch.setattr(qemu, "LONGEST_BOOT_SECONDS", 1)
-    (installed / "bin/qemu-system-x86_64").write_text("#!/bin/sh\nexec sleep 60\n")
-    qemu.try_kvm()
-    assert qemu.problem_of_kvm().endswith("here: no word of it in 1 s")
-    monkeypatch.setattr(qemu, "KVM", installed / "none")
-    assert qemu.problem_of_kvm() == "no /dev/kvm"
-
-
-def test_the_first_file_system_is_an_archive_of_four_byte_parts():
-    """cpio(5), the format newc: a header of 110 bytes, name and content filled up to fours."""
-    made = qemu.archive([("init", 0o100755, b"abcde"), ("dev", 0o40755, b"")])
-    assert len(made) % 4 == 0
-    assert made[:6] == b"070701" and made[110:115] == b"init\0"
-    assert (int(made[14:22], 16), int(made[54:62], 16), int(made[94:102], 16)) == (0o100755, 5, 5)
-    assert made[116:124] == b"abcde\0\0\0" and made[124:130] == b"070701"
-    assert made.rstrip(b"\0").endswith(b"TRAILER!!!")
-
-
-@pytest.mark.parametrize("arm", arms().values(), ids=list(arms()))
-def test_a_bare_machine_is_a_reason_with_a_remedy(arm, monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(apptainer, "PREFIX", tmp_path)
-    if not arm.packages:  # the machine itself
-        return
-    presence = arm.probe()
-    assert (presence.available, presence.reason) == (False, "not installed")
-    assert presence.remedy
-
-
-def test_docker_says_its_daemon_s_version_or_why_it_does_not_answer(monkeypatch):
-    monkeypatch.setattr(engines, "is_installed", lambda _program: True)
-    for (answered, answer), expected in {
-        (True, "20.10.24"): Availability(True, version="Docker 20.10.24"),
-        (False, "permission denied while trying to connect"): "no access to the daemon",
-        (False, "Cannot connect to the Docker daemon"): "daemon not running",
-    }.items():
-        monkeypatch.setattr(engines, "answer_of", lambda _argv, a=(answered, answer): a)
-        presence = arms()["docker"].probe()
-        assert expected in (presence, presence.reason)
+    found = arms()[name].probe()
+    assert expected == (found.version if found.available else found.reason)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +238,138 @@ def test_a_pid_file_of_a_dead_docker_daemon_is_removed(tmp_path, monkeypatch, co
     engines._forget_dead_daemon()  # No file is no error.
 
 
-def test_lxc_needs_root_and_an_absent_image_has_no_digest(monkeypatch, tmp_path):
-    monkeypatch.setattr(model, "is_installed", lambda _program: True)
-    monkeypatch.setattr(model.os, "getuid", lambda: 1000)
-    assert arms()["lxc"].probe().reason == "needs root"
-    assert arms()["namespaces"].digest(str(tmp_path / "gone")) == ""
+# Guests.
+
+
+@pytest.fixture
+def installed(tmp_path, fake, monkeypatch):
+    """A made-up kernel for guests, and a QEMU that says what a file says."""
+    for name, text in (("release", "6.1.0"), ("boot", "this-boot\n"), ("is", "a guest is up\n")):
+        (tmp_path / name).write_text(text)
+    fake("qemu-system-x86_64", f'cat "{tmp_path}/is"')
+    program = tmp_path / "bin/qemu-system-x86_64"
+    places = {"PREFIX": tmp_path, "BOOT_ID": tmp_path / "boot", "KVM": program, "SERVER": program}
+    for name, path in places.items():
+        monkeypatch.setattr(qemu, name, path)
+    monkeypatch.setattr(model.os, "getuid", lambda: 0)
+    return tmp_path
+
+
+def test_kvm_is_there_where_a_guest_was_seen_to_boot_since_the_machine_did(installed):
+    kvm, emulated = arms()["kvm"], arms()["qemu-tcg"]
+    assert kvm.probe().reason == "no guest was tried by KVM since this machine booted"
+    assert emulated.probe().available
+    qemu.try_kvm()
+    assert kvm.probe() == Availability(True, version="a guest is up, guest 6.1.0")
+    # It is tried once, and anew after the machine booted.
+    (installed / "is").write_text("error: failed to set MSR\n")
+    qemu.try_kvm()
+    assert kvm.probe().available
+    (installed / "boot").write_text("next-boot\n")
+    assert "was tried" in kvm.probe().reason and kvm.probe().remedy
+    qemu.try_kvm()
+    refused = "KVM does not run a stock guest here: error: failed to set MSR"
+    assert kvm.probe().reason == refused
+    (installed / "release").unlink()
+    assert kvm.probe().reason == emulated.probe().reason == "no kernel for a guest"
+
+
+def test_a_guest_that_hangs_is_given_up(installed, fake, monkeypatch):
+    monkeypatch.setattr(qemu, "LONGEST_BOOT_SECONDS", 1)
+    fake("qemu-system-x86_64", "exec sleep 60")
+    qemu.try_kvm()
+    assert qemu.problem_of_kvm().endswith("here: no word of it in 1 s")
+    monkeypatch.setattr(qemu, "KVM", installed / "none")
+    assert qemu.problem_of_kvm() == "no /dev/kvm"
+
+
+def test_the_first_file_system_is_an_archive_of_four_byte_parts():
+    """cpio(5), the format newc: a header of 110 bytes, name and content filled up to fours."""
+    made = qemu.archive([("init", 0o100755, b"abcde"), ("dev", 0o40755, b"")])
+    assert len(made) % 4 == 0
+    assert made[:6] == b"070701" and made[110:115] == b"init\0"
+    assert (int(made[14:22], 16), int(made[54:62], 16), int(made[94:102], 16)) == (0o100755, 5, 5)
+    assert made[116:124] == b"abcde\0\0\0" and made[124:130] == b"070701"
+    assert made.rstrip(b"\0").endswith(b"TRAILER!!!")
+
+
+# Runtimes of sites, and stores of images.
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """The configuration of Shifter's gateway."""
+    (file := tmp_path / "udiRoot.conf").write_text(
+        "# gateway\nsystem=mycluster\nimageGateway=http://gateway:5000\n"
+    )
+    monkeypatch.setattr("parity.runtimes.sites.CONFIGURATION", file)
+
+
+@pytest.mark.parametrize("name", ["docker", "podman", "podman-hpc", "sarus", "shifter"])
+@pytest.mark.usefixtures("site")
+def test_clones_that_build_one_study_leave_each_other_s_images_in_a_store(name, tmp_path, fake):
+    """The stores belong to the node: a tag that both use would be the image of the last build."""
+    programs = ("skopeo", "docker", "podman", "podman-hpc", "sarus", "mksquashfs", "munge", "curl")
+    for program in (*programs, "shifterimg"):
+        fake(program, "echo sha256:22")
+
+    def names_given(clone: str, digest: str) -> set[str]:
+        (tmp_path / "said").write_text("")
+        location = converted(name, tmp_path / clone, digest)
+        said = f"{(tmp_path / 'said').read_text()} {location}"
+        return set(re.findall(r"\bparity:\w+", said.replace(f"{tmp_path / clone}/oci:parity", "")))
+
+    first, second = names_given("first", "a" * 64), names_given("second", "b" * 64)
+    assert (first, second) == ({f"parity:{'a' * 16}"}, {f"parity:{'b' * 16}"})
+    # The same image has the same name in both.
+    assert names_given("second", "a" * 64) == first
+
+
+def test_the_engine_of_cscs_gets_an_environment_of_its_own(tmp_path):
+    command("cscs-engine", tmp_path, '/images/"one"')
+    assert tomllib.loads((tmp_path / "environment.toml").read_text()) == {
+        "image": '/images/"one"',
+        "mounts": ["/tmp/parity:/tmp/parity", "/etc/hosts:/etc/hosts:ro", "/opt/tree:/opt/tree:ro"],
+        "writable": False,
+        "entrypoint": False,
+    }
+
+
+def test_what_sarus_loads(tmp_path, fake):
+    said, sarus = fake("skopeo"), arms()["sarus"]
+    fake(
+        "sarus",
+        "echo 'REPOSITORY           TAG               IMAGE ID      CREATED     SIZE     SERVER'",
+        "echo 'load/library/parity  abababababababab  2fe79f06fa6d  2018-01-31  47.04MB  load'",
+    )
+    location = converted("sarus", tmp_path)
+    copy, load = said.read_text().splitlines()
+    assert copy.startswith(f"skopeo copy oci:{tmp_path}/oci:parity docker-archive:{tmp_path}/")
+    assert load.startswith(f"sarus load --temp-dir={tmp_path}/")
+    assert (sarus.digest(location), sarus.size(location)) == ("sha256:2fe79f06fa6d", 47_040_000)
+    assert sarus.digest("load/library/another:study") == ""
+
+
+def test_what_shifter_imports(tmp_path, fake, site):
+    said = fake("mksquashfs")
+    for name, line in (("munge", "echo MUNGE:x:"), ("curl", ":"), ("shifterimg", "echo 0a1b")):
+        fake(name, line)
+    location = converted("shifter", tmp_path)
+    assert said.read_text().splitlines() == [
+        f"mksquashfs {tmp_path}/root {tmp_path}/image -noappend -no-progress -no-xattrs",
+        "munge -n",
+        f'curl --fail --data={{"filepath": "{tmp_path}/image", "format": "squashfs"}} '
+        "--header=authentication: MUNGE:x: "
+        "http://gateway:5000/api/doimport/mycluster/custom/parity:abababababababab/",
+        "shifterimg lookup custom:parity:abababababababab",
+    ]
+    assert arms()["shifter"].digest(location) == "fasthash:0a1b"
+
+
+def test_what_podman_hpc_loads_and_moves(tmp_path, fake):
+    said = fake("skopeo")
+    fake("podman-hpc", "echo sha256:22")
+    location = converted("podman-hpc", tmp_path)
+    asked = [line.split()[1] for line in said.read_text().splitlines()]
+    assert (location, asked) == ("sha256:22", ["copy", "load", "migrate", "image"])
+    assert arms()["podman-hpc"].digest(location) == "sha256:22"

@@ -1,4 +1,4 @@
-"""An image mounted in each way: the command lines, and each on the real kernel."""
+"""An image mounted in each way: what is missing, and each way on the real kernel."""
 
 import os
 import resource
@@ -9,36 +9,30 @@ import pytest
 
 from parity.runtimes import arms, namespaces
 
-WAYS = {
-    "mount-directory": ("directory", "directory", ""),
-    "mount-squashfs": ("squashfs", "squashfs", "squashfs"),
-    "mount-squashfuse": ("squashfuse", "squashfs", "fuse"),
-    "mount-squashfuse-ll": ("squashfuse_ll", "squashfs", "fuse"),
-    "mount-overlay": ("overlay", "directory", "overlay"),
-    "mount-fuse-overlayfs": ("fuse-overlayfs", "directory", "fuse"),
-}
-each = pytest.mark.parametrize("name", WAYS)
+ARMS = {arm.name: arm for arm in arms().values() if arm.runtime == "mounts"}
+each = pytest.mark.parametrize("arm", ARMS.values(), ids=list(ARMS))
 
 
-def test_there_is_an_arm_for_each_way():
-    assert [arm.name for arm in arms().values() if arm.runtime == "mounts"] == list(WAYS)
+def filesystem(arm):
+    """What the kernel has to know for it: that of programs, unless it mounts the image itself."""
+    return {"directory": "", "overlay": "overlay", "squashfs": "squashfs"}.get(arm.way, "fuse")
 
 
 @each
-def test_it_says_what_is_missing(name, monkeypatch):
+def test_it_says_what_is_missing(arm, monkeypatch):
     def reason(user=0, kernel="ext4 fuse overlay squashfs", installed=True):
         monkeypatch.setattr(namespaces.os, "getuid", lambda: user)
         monkeypatch.setattr(namespaces, "is_installed", lambda _program: installed)
         monkeypatch.setattr(namespaces.Path, "read_text", lambda *_, **__: kernel)
-        return arms()[name].probe().reason
+        return arm.probe().reason
 
-    filesystem = WAYS[name][2]
+    needed = filesystem(arm)
     assert reason(user=1000) == "needs root"
-    if filesystem:
-        assert reason(kernel="ext4") == f"no {filesystem} in the kernel"
-    if filesystem == "fuse":
+    if needed:
+        assert reason(kernel="ext4") == f"no {needed} in the kernel"
+    if needed == "fuse":
         assert reason(installed=False) == "not installed"
-        assert WAYS[name][0].startswith(arms()[name].packages[-1])
+        assert arm.way.startswith(arm.packages[-1])
 
 
 @pytest.fixture
@@ -52,30 +46,29 @@ def image(tmp_path):
     return {"directory": folder, "squashfs": file}
 
 
-def run(name, image, tmp_path, script) -> subprocess.CompletedProcess[str]:
+def run(arm, image, tmp_path, script) -> subprocess.CompletedProcess[str]:
     """A script of the host's with the image mounted at $1, where this machine can."""
-    if not (presence := arms()[name].probe()).available:
-        pytest.skip(f"{name}: {presence.reason}")
-    way, image_format, _ = WAYS[name]
-    words = namespaces.mounted(way, str(image[image_format]), tmp_path / "mount")
+    if not (presence := arm.probe()).available:
+        pytest.skip(f"{arm.name}: {presence.reason}")
+    words = namespaces.mounted(arm.way, str(image[arm.image_format]), tmp_path / "mount")
     line = ["unshare", "--mount", *words, "/bin/sh", "-c", script, "script", tmp_path / "mount"]
     return subprocess.run(line, capture_output=True, text=True, timeout=30)
 
 
 @each
-def test_the_words_see_the_image_and_their_status_passes_through(name, image, tmp_path):
-    done = run(name, image, tmp_path, 'cat "$1/said"; stat -f -c %T "$1"; echo err >&2; exit 7')
+def test_the_words_see_the_image_and_their_status_passes_through(arm, image, tmp_path):
+    done = run(arm, image, tmp_path, 'cat "$1/said"; stat -f -c %T "$1"; echo err >&2; exit 7')
     said, kind = done.stdout.splitlines()
     assert (done.returncode, done.stderr, said) == (7, "err\n", "in the image")
-    expected = {"": kind, "fuse": "fuseblk", "overlay": "overlayfs"}
-    assert kind == expected.get(WAYS[name][2], WAYS[name][2])
+    needed = filesystem(arm)
+    assert kind == {"": kind, "fuse": "fuseblk", "overlay": "overlayfs"}.get(needed, needed)
     assert str(tmp_path) not in Path("/proc/mounts").read_text()
 
 
 @each
-def test_what_is_mounted_upon_it_goes_with_it(name, image, tmp_path):
+def test_what_is_mounted_upon_it_goes_with_it(arm, image, tmp_path):
     mount = 'mount --bind "$1" "$1"; mount -t tmpfs none "$1"; '
-    done = run(name, image, tmp_path, f'{mount}stat -f -c %T "$1"')
+    done = run(arm, image, tmp_path, f'{mount}stat -f -c %T "$1"')
     assert (done.returncode, done.stdout) == (0, "tmpfs\n"), done.stderr
     words = ["pgrep", "--full", "--list-full", str(tmp_path / "mount")]
     assert not subprocess.run(words, capture_output=True, text=True).stdout
@@ -88,7 +81,7 @@ def test_the_cpu_time_of_a_server_becomes_that_of_the_words(image, tmp_path):
     pid = """$(pgrep --full "^squashfuse_ll -f .* $1\\$")"""
     script = f"""cat "$1/large" > /dev/null; cut -d" " -f14,15 "/proc/{pid}/stat" """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = run("mount-squashfuse-ll", image, tmp_path, script)
+    done = run(ARMS["mount-squashfuse-ll"], image, tmp_path, script)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks = sum(map(int, done.stdout.split()))
     assert ticks > 1, done.stderr
@@ -99,5 +92,5 @@ def test_the_cpu_time_of_a_server_becomes_that_of_the_words(image, tmp_path):
 @pytest.mark.parametrize("name", ["mount-squashfuse", "mount-squashfuse-ll", "mount-squashfs"])
 def test_an_image_that_cannot_be_mounted_is_told(name, image, tmp_path):
     image["squashfs"].write_bytes(b"no image")
-    done = run(name, image, tmp_path, "echo never")
+    done = run(ARMS[name], image, tmp_path, "echo never")
     assert done.returncode and done.stderr and not done.stdout

@@ -16,7 +16,7 @@ from parity.core.settings import load_yaml
 from parity.software import build
 from parity.software.build import Context, recipe_of, system_context
 from parity.software.native import programs_of
-from parity.software.spack import Spack, find_spack, gather_sources, spack_site
+from parity.software.spack import Spack, gather_sources, spack_site
 from parity.software.toolchain import Toolchain
 
 ROOT = Path(__file__).parents[3]
@@ -34,9 +34,7 @@ def spack(tmp_path: Path) -> Spack:
     """What `find_spack` would find, in a checkout that has nothing but a program."""
     for part in ("bin", "etc", "lib/spack/__pycache__", "share", "var/spack/repos", "opt", ".git"):
         (tmp_path / "checkout" / part).mkdir(parents=True)
-    program = tmp_path / "checkout/bin/spack"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    (program := tmp_path / "checkout/bin/spack").touch(0o755)
     (tmp_path / "checkout/lib/spack/__pycache__/a.pyc").touch()
     site = spack_site(SECTION | {"prefix": str(tmp_path / "prefix")}, jobs=2)
     return Spack(program, "0.22.1", "", tmp_path / "prefix/debian12", None, site)
@@ -63,19 +61,21 @@ def sent(tmp_path: Path, toolchain: Toolchain, spack: Spack, mirror: Path, monke
     return make
 
 
-@pytest.mark.parametrize(("program", "begin"), [
-    ("docker", ["docker", "build", "--network=host"]),
-    ("podman", ["podman", "build", "--isolation=chroot", "--network=host"]),
-    ("buildah", ["buildah", "build", "--isolation=chroot", "--network=host"]),
+@pytest.mark.parametrize(("program", "isolation"), [
+    ("docker", []), ("podman", ["--isolation=chroot"]), ("buildah", ["--isolation=chroot"]),
 ])  # fmt: skip
-def test_the_command_line_of_each_builder(program: str, begin: list[str]) -> None:
+def test_the_command_line_of_each_builder(program: str, isolation: list[str]) -> None:
     (builder,) = [builder for builder in build.BUILDERS if builder.program == program]
     context = Context(Path("/c"), "system", {"PACKAGES": "a=1 b=2"}, "FROM")
     assert build.build_command(builder, context, "debian@sha256:1", "f00", Path("/t/id")) == [
-        *(*begin, "--build-arg", "BASE=debian@sha256:1", "--build-arg", "RECIPE=f00"),
-        *("--build-arg", "PACKAGES=a=1 b=2", "--target", "system", "--iidfile", "/t/id"),
-        *("--file", "/c/Dockerfile", "/c"),
+        *(program, "build", *isolation, "--network=host", "--build-arg", "BASE=debian@sha256:1"),
+        *("--build-arg", "RECIPE=f00", "--build-arg", "PACKAGES=a=1 b=2", "--target", "system"),
+        *("--iidfile", "/t/id", "--file", "/c/Dockerfile", "/c"),
     ]
+
+
+def stages(folder: Path) -> list[str]:
+    return re.findall(r"^FROM .*$", (folder / "Dockerfile").read_text(), re.M)
 
 
 def test_debian_s_image_stops_at_its_stage_and_is_sent_no_spack() -> None:
@@ -84,8 +84,8 @@ def test_debian_s_image_stops_at_its_stage_and_is_sent_no_spack() -> None:
     assert context.arguments == {"PACKAGES": "b=2 a=1"}
     assert sorted(path.name for path in CONTAINERS.iterdir()) == ["Dockerfile", "hosts"]
     # The classic builder of Docker makes every stage up to the one that is asked for.
-    stages = re.findall(r"^FROM .*$", (CONTAINERS / "Dockerfile").read_text(), re.M)
-    assert stages == ["FROM ${BASE} AS system", "FROM system AS build", "FROM system AS spack"]
+    after = ["FROM system AS build", "FROM system AS spack"]
+    assert stages(CONTAINERS) == ["FROM ${BASE} AS system", *after]
 
 
 def test_an_image_with_own_sources_adds_them_to_debian_s(tmp_path: Path) -> None:
@@ -100,15 +100,11 @@ def test_an_image_with_own_sources_adds_them_to_debian_s(tmp_path: Path) -> None
     }
     sources = {path.name for path in (tmp_path / "sources").iterdir()}
     assert sources == {"compile.sh", "selfish.c", "trace.h"}
-    stages = re.findall(r"^FROM (\S+) AS (\S+)$", (tmp_path / "Dockerfile").read_text(), re.M)
     # Docker without BuildKit goes through every stage before its own.
-    on = ["${BASE}", "system", "system"]
-    assert stages == list(zip(on, ["system", "compiler", "compiled"], strict=True))
+    after = ["FROM system AS compiler", "FROM system AS compiled"]
+    assert stages(tmp_path) == ["FROM ${BASE} AS system", *after]
     # Its recipe changes with a source.
-    with (tmp_path / "sources/selfish.c").open("a") as file:
-        file.write("/* changed */")
-    changed = replace(context, made_from=system_context(tmp_path, []).made_from)
-    assert recipe_of(changed, "sha256:1") != recipe_of(context, "sha256:1")
+    assert "sources/selfish.c\0" in context.made_from
 
 
 def test_every_file_of_the_folder_counts_for_the_image(tmp_path: Path) -> None:
@@ -134,7 +130,9 @@ def test_from_1_0_on_the_image_is_sent_spack_s_packages(tmp_path, spack: Spack, 
     }
 
 
-def test_the_arguments_of_a_toolchain_s_image(sent, spack: Spack, toolchain: Toolchain) -> None:
+def test_the_image_of_a_toolchain_is_told_and_sent_all_that_it_takes_and_no_more(
+    sent, spack: Spack, toolchain: Toolchain
+) -> None:
     origin, packages = json.loads(toolchain.origin.read_text()), load_yaml(toolchain.debian)
     context = sent()
     assert context.stage == "spack"
@@ -146,15 +144,11 @@ def test_the_arguments_of_a_toolchain_s_image(sent, spack: Spack, toolchain: Too
         "LOCK": origin["spack.lock"],
         "RECIPES": origin["recipes"],
     }
-
-
-def test_the_context_holds_all_that_is_copied_and_no_more(sent, spack: Spack) -> None:
-    context = sent()
     paths = {str(path.relative_to(context.folder)) for path in context.folder.rglob("*")}
     assert {"Dockerfile", "hosts", "scope/config.yaml", "scope/repos.yaml"} <= paths
-    toolchain = {"spack.yaml", "spack.lock", "lock.json", "recipes/repo.yaml"}
-    toolchain |= {"recipes/packages/netpipe/package.py"}
-    assert {f"toolchain/{name}" for name in toolchain} <= paths
+    parts = {"spack.yaml", "spack.lock", "lock.json", "recipes/repo.yaml"}
+    parts |= {"recipes/packages/netpipe/package.py"}
+    assert {f"toolchain/{name}" for name in parts} <= paths
     assert os.access(context.folder / "spack/bin/spack", os.X_OK)
     # The image's own lock is the very file that the label has the digest of.
     assert files.digest(context.folder / "toolchain/spack.lock") == context.arguments["LOCK"]
@@ -168,12 +162,9 @@ def test_the_context_holds_all_that_is_copied_and_no_more(sent, spack: Spack) ->
     assert scope["config"]["install_tree"]["root"] == str(home / "tree")
     assert scope["repos"] == [str(home / "recipes")]
     assert scope["mirrors"] == {"sources": "file:///sources"}
-
-
-def test_the_image_s_recipe_follows_the_lock(sent, toolchain: Toolchain) -> None:
-    before = recipe_of(sent(), "sha256:1")
+    # Its recipe follows the lock.
+    before = recipe_of(context, "sha256:1")
     assert recipe_of(sent("again"), "sha256:1") == before
-    origin = json.loads(toolchain.origin.read_text())
     toolchain.origin.write_text(json.dumps(origin | {"spack.yaml": "sha256:0"}))
     assert recipe_of(sent("other"), "sha256:1") != before
 
@@ -215,15 +206,3 @@ def test_preloaded_libraries_are_recorded_and_scripts_are_not(tmp_path: Path) ->
         (tmp_path / name).write_bytes(data)
     programs = [str(path.relative_to(tmp_path)) for path in programs_of(tmp_path)]
     assert programs == ["hpcc/bin/hpcc", "mpi-time/lib/libmpitime.so"]
-
-
-def test_a_real_spack_gathers_a_mirror_for_a_lock(tmp_path: Path, toolchain: Toolchain) -> None:
-    """With a checkout in PARITY_SPACK and a mirror in PARITY_SOURCES."""
-    checkout, mirror = os.environ.get("PARITY_SPACK"), os.environ.get("PARITY_SOURCES")
-    if not checkout or not mirror:
-        pytest.skip("PARITY_SPACK and PARITY_SOURCES name no Spack and no source mirror")
-    named = {"prefix": str(tmp_path / "prefix"), "repository": checkout, "sources": mirror}
-    spack = find_spack(spack_site(SECTION | named, jobs=1), toolchain, tmp_path / "log")
-    gather_sources(spack, toolchain, tmp_path / "mirror", tmp_path / "log")
-    names = {path.name for path in (tmp_path / "mirror").glob("*/*.tar.gz")}
-    assert names == {"hpcc-1.5.0.tar.gz", "netpipe-3.7.2.tar.gz"}

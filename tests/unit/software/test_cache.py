@@ -1,6 +1,7 @@
 """An image is built once for a user; what is ours can be removed, and nothing else is."""
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,6 @@ def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def made(tmp_path: Path):
     """Makes an image in a folder of its own, and says what it was made of, or nothing."""
-    numbers = iter(range(10))
 
     def make(*decides: str) -> tuple[ImageRecord, bool]:
         calls = []
@@ -31,14 +31,11 @@ def made(tmp_path: Path):
             calls.append(part)
             part.write_text(f"image of {decides}")
 
-        folder = tmp_path / f"folder-{next(numbers)}"
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
         empty = ImageRecord("base", parent="x", parent_digest="sha256:1")
         record = build.made(empty, write, folder / "base.tar", ("true",), None, decides=decides)
         assert Path(record.location).read_text() == f"image of {decides}"
-        assert record.location == str(folder / "base.tar") and [*folder.iterdir()] == [
-            folder / "base.tar"
-        ]
+        assert [*folder.iterdir()] == [folder / "base.tar"] == [Path(record.location)]
         return record, bool(calls)
 
     return make

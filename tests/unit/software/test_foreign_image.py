@@ -11,49 +11,33 @@ from pathlib import Path
 
 import pytest
 
-from parity.benchmarks import benchmarks
 from parity.core.errors import UserError
-from parity.runtimes import every_arm
 from parity.software import foreign_image
-from parity.software.foreign_image import (
-    find_foreign,
-    foreign_files,
-    refuse_no_image,
-    take_foreign,
-    with_digest,
-)
-from parity.software.images import image_configuration, needed_image
+from parity.software.foreign_image import find_foreign, foreign_files, take_foreign
+from parity.software.images import image_configuration
 
 DIGEST = f"sha256:{'1a' * 32}"
 
 
-def layout(folder: Path) -> str:
-    """An OCI layout with one image; returns the digest of its manifest."""
-    manifest = b"{}"
-    digest = hashlib.sha256(manifest).hexdigest()
-    (folder / "blobs/sha256").mkdir(parents=True)
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    """As much of an OCI layout as names its image."""
+    (folder := tmp_path / "app").mkdir()
     (folder / "oci-layout").write_text("{}")
-    (folder / "index.json").write_text(json.dumps({"manifests": [{"digest": f"sha256:{digest}"}]}))
-    return f"sha256:{digest}"
+    (folder / "index.json").write_text(json.dumps({"manifests": [{"digest": DIGEST}]}))
+    return folder
 
 
-def archive(path: Path, name: str) -> Path:
-    (path.parent / name).write_text("{}")
-    with tarfile.open(path, "w") as file:
-        file.add(path.parent / name, name)
-    return path
-
-
-def test_an_image_is_known_by_what_it_holds(tmp_path: Path) -> None:
-    digest, folder = layout(tmp_path / "app"), str(tmp_path / "app")
-    foreign = find_foreign(folder)
-    assert (foreign.digest, foreign.source) == (digest, f"oci:{folder}")
-    assert foreign_files(folder) == [f"{folder}/index.json"]
-    (tmp_path / "app/index.json").write_text('{"manifests": [{}, {}]}')
+def test_an_image_is_known_by_what_it_holds(tmp_path: Path, app: Path) -> None:
+    foreign = find_foreign(str(app))
+    assert (foreign.digest, foreign.source) == (DIGEST, f"oci:{app}")
+    assert foreign_files(str(app)) == [f"{app}/index.json"]
+    (app / "index.json").write_text('{"manifests": [{}, {}]}')
     with pytest.raises(UserError, match="does not hold one image"):
-        find_foreign(folder)
+        find_foreign(str(app))
     for name, kind in (("manifest.json", "docker-archive"), ("oci-layout", "oci-archive")):
-        path = archive(tmp_path / f"{kind}.tar", name)
+        with tarfile.open(path := tmp_path / f"{kind}.tar", "w") as file:
+            file.add(app / "index.json", name)
         foreign = find_foreign(str(path))
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         assert (foreign.source, foreign.digest) == (f"{kind}:{path}", f"sha256:{sha256}")
@@ -87,12 +71,12 @@ def test_a_tag_is_what_a_store_calls_it_today_and_a_study_takes_the_digest(monke
         return (words[0], words[-1]) in asked, asked.get((words[0], words[-1]), "")
 
     monkeypatch.setattr(foreign_image, "answer_of", answer)
-    assert with_digest("host:50/app:1.2") == f"host:50/app@{DIGEST}"
-    assert with_digest("h:50/app") == f"h:50/app@{DIGEST}"
+    assert foreign_image.with_digest("host:50/app:1.2") == f"host:50/app@{DIGEST}"
+    assert foreign_image.with_digest("h:50/app") == f"h:50/app@{DIGEST}"
     for same in ("other:1", f"app@{DIGEST}", "/tmp"):
-        assert with_digest(same) == same
+        assert foreign_image.with_digest(same) == same
     with pytest.raises(UserError, match="no image h:50/app") as refused:
-        refuse_no_image("h:50/app", "image.from")
+        foreign_image.refuse_no_image("h:50/app", "image.from")
     assert refused.value.action.endswith(f"h:50/app@{DIGEST}")
 
 
@@ -105,13 +89,12 @@ def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
         assert "a SIF file" in caught.value.allowed
 
 
-def test_of_another_architecture_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    layout(tmp_path / "app")
+def test_of_another_architecture_it_is_refused(tmp_path: Path, app: Path, monkeypatch) -> None:
     (hosts := tmp_path / "hosts").touch()
     monkeypatch.setattr(foreign_image, "output_of", lambda *_words, **_: "")
     monkeypatch.setattr(foreign_image, "image_configuration", lambda _: {"architecture": "s390x"})
     with pytest.raises(UserError, match="an image for s390x, and this machine is"):
-        take_foreign(str(tmp_path / "app"), hosts, tmp_path / "oci", tmp_path / "log")
+        take_foreign(str(app), hosts, tmp_path / "oci", tmp_path / "log")
 
 
 def test_the_thin_layer_adds_what_is_missing_and_changes_nothing_else(tmp_path: Path) -> None:
@@ -163,14 +146,3 @@ def test_the_same_image_gives_the_same_bytes_and_names_its_parent(tmp_path: Path
     hosts.write_text("127.0.0.1 localhost other\n")
     _, other = take(tmp_path / "three")
     assert other.recipe != first.recipe and other.digest != first.digest
-
-
-def test_a_foreign_image_has_a_place_and_a_chain_of_its_own_and_no_packages() -> None:
-    used = [benchmarks()["sysbench"]]
-    chosen = [every_arm()[name] for name in ("chroot-a", "podman")]
-    needed = needed_image("bootstrap", used, chosen, "app.sif")
-    assert needed.packages == ()
-    assert needed.chain == ("foreign", "oci", "directory", "podman")
-    digest = hashlib.sha256(b"app.sif").hexdigest()[:12]
-    assert needed.image_in("r") == f"r/foreign-{digest}"
-    assert needed.records_in("r") == f"r/foreign-{digest}/records-directory-podman"

@@ -1,4 +1,4 @@
-"""Digests, the chain of image records, and what is refused before anything is built."""
+"""Digests, the chain of records, what a study needs of an image, and what cannot be made."""
 
 import hashlib
 import json
@@ -7,24 +7,24 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from parity.command_line.main import main
+from parity.benchmarks import benchmarks
 from parity.core import files
 from parity.core.commands import Availability, answer_of, output_of
-from parity.core.documents import write_document
+from parity.core.documents import read_document, write_document
 from parity.core.errors import UserError
-from parity.records.schema import IMAGES
+from parity.runtimes import every_arm
 from parity.runtimes.model import manifest_digest
 from parity.software import build, debian_packages, images, install
 from parity.software.build import Context, recipe_of
-from parity.software.images import ImageRecord, config_digest
-
-NONE = ImageRecord("directory")
+from parity.software.images import ImageRecord, NeededImage, config_digest, needed_image
+from parity.software.native import read_native
 
 
 @pytest.fixture(autouse=True)
@@ -51,20 +51,19 @@ def test_a_digest_does_not_depend_on_place_or_time(tree, tmp_path):
     assert files.digest(tree.rename(tmp_path / "elsewhere")) == before
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda root: (root / "bin/program").write_bytes(b"\x7fELG"),
-        lambda root: (root / "bin/program").chmod(0o4755),
-        lambda root: (root / "bin").chmod(0o700),
-        lambda root: (root / "empty").rmdir(),
-        lambda root: (root / "bin/program").rename(root / "bin/other"),
-        lambda root: (root / "new").touch(),
-        lambda root: ((root / "bin/link").unlink(), (root / "bin/link").symlink_to("other")),
-        lambda root: ((root / "bin/link").unlink(), (root / "bin/link").write_text("program")),
-    ],
-    ids=["byte", "mode", "folder-mode", "gone", "renamed", "new", "link", "link-to-file"],
-)
+CHANGES = {
+    "byte": lambda root: (root / "bin/program").write_bytes(b"\x7fELG"),
+    "mode": lambda root: (root / "bin/program").chmod(0o4755),
+    "folder-mode": lambda root: (root / "bin").chmod(0o700),
+    "gone": lambda root: (root / "empty").rmdir(),
+    "renamed": lambda root: (root / "bin/program").rename(root / "bin/other"),
+    "new": lambda root: (root / "new").touch(),
+    "link": lambda root: ((link := root / "bin/link").unlink(), link.symlink_to("other")),
+    "link-to-file": lambda root: ((link := root / "bin/link").unlink(), link.write_text("program")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 def test_tree_digest_sees_every_change(tree, change):
     before = files.digest(tree)
     change(tree)
@@ -96,11 +95,9 @@ def context(**changes):
 
 
 def test_the_recipe_changes_with_each_of_its_parts():
-    parts = (
-        *({}, {"made_from": "FROM b"}, {"stage": "spack"}),
-        *({"arguments": {"A": "2"}}, {"arguments": {"A": "1", "B": "1"}}),
-    )
-    recipes = {recipe_of(context(**part), "sha256:1") for part in parts}
+    changes = [{}, {"made_from": "FROM b"}, {"stage": "spack"}]
+    changes += [{"arguments": {"A": "2"}}, {"arguments": {"A": "1", "B": "1"}}]
+    recipes = {recipe_of(context(**change), "sha256:1") for change in changes}
     recipes.add(recipe_of(context(), "sha256:2"))
     assert len(recipes) == 6
     assert recipe_of(context(folder=Path("elsewhere")), "sha256:1") in recipes
@@ -139,27 +136,6 @@ def test_a_base_by_digest_is_taken_and_without_a_builder_every_record_says_so(
     assert reasons == {"no image builder: docker, podman or buildah"}
 
 
-def test_records_have_the_table_s_columns():
-    columns = {column.name for column in IMAGES.columns} - {"campaign"}
-    assert set(ImageRecord.__struct_fields__) == columns | {"location", "recipe"}
-
-
-def layout(folder):
-    """A minimal OCI image layout; returns the digests of manifest and configuration."""
-
-    def blob(value):
-        data = json.dumps(value).encode()
-        digest = hashlib.sha256(data).hexdigest()
-        (folder / "blobs/sha256" / digest).write_bytes(data)
-        return f"sha256:{digest}"
-
-    (folder / "blobs/sha256").mkdir(parents=True)
-    config = blob({"rootfs": {"type": "layers", "diff_ids": ["sha256:base", "sha256:top"]}})
-    manifest = blob({"config": {"digest": config}})
-    (folder / "index.json").write_text(json.dumps({"manifests": [{"digest": manifest}]}))
-    return manifest, config
-
-
 def arm(convert=None, reason="", digest=None, image_format="squashfs"):
     def write(_oci, _rootfs, destination):
         destination.write_text("image")
@@ -174,17 +150,29 @@ def arm(convert=None, reason="", digest=None, image_format="squashfs"):
 
 @pytest.fixture
 def oci(tmp_path):
-    manifest, config = layout(folder := tmp_path / "oci")
+    """The record of a minimal OCI image layout."""
+    (blobs := tmp_path / "oci/blobs/sha256").mkdir(parents=True)
+
+    def blob(value):
+        data = json.dumps(value).encode()
+        digest = hashlib.sha256(data).hexdigest()
+        (blobs / digest).write_bytes(data)
+        return f"sha256:{digest}"
+
+    system = {"type": "layers", "diff_ids": ["sha256:base", "sha256:top"]}
+    manifest = blob({"config": {"digest": (config := blob({"rootfs": system}))}})
+    index = {"manifests": [{"digest": manifest}]}
+    (folder := tmp_path / "oci").joinpath("index.json").write_text(json.dumps(index))
     assert (manifest_digest(folder), config_digest(folder)) == (manifest, config)
-    assert images.image_configuration(folder)["rootfs"]["diff_ids"] == ["sha256:base", "sha256:top"]
+    assert images.image_configuration(folder)["rootfs"] == system
     return ImageRecord("oci", manifest, location=str(folder), recipe="r")
 
 
 @pytest.fixture
 def made(tmp_path, oci):
     """Makes an arm's format of the image."""
-    log = tmp_path / "log"
-    return lambda arm, name="x": build.make_format(arm, oci, NONE, tmp_path / name, log)
+    log, none = tmp_path / "log", ImageRecord("directory")
+    return lambda arm, name="x": build.make_format(arm, oci, none, tmp_path / name, log)
 
 
 def test_a_format_is_published_whole_and_a_failed_one_leaves_the_older(tmp_path, oci, made, capsys):
@@ -223,13 +211,10 @@ def test_a_program_that_fails_or_hangs_or_is_not_there():
         output_of(["no-such-program"])
     assert not answer_of(["no-such-program"])[0]
     assert not answer_of(["sleep", "5"], seconds=0.1)[0]
-
-
-def test_a_program_that_hangs_up_its_group_on_a_full_disk_is_told_and_nobody_else_ends() -> None:
+    # One that hangs up its group on a full disk is told, and nobody else ends.
     words = "echo 'tar: x: Cannot write: No space left on device' >&2; kill -HUP 0"
-    with pytest.raises(
-        UserError, match=r"^the file system is full\nthis command failed with status -1"
-    ):
+    full = r"^the file system is full\nthis command failed with status -1"
+    with pytest.raises(UserError, match=full):
         output_of(["/bin/sh", "-c", words])
 
 
@@ -245,71 +230,6 @@ def test_a_program_ends_with_what_it_started_when_we_are_interrupted(tmp_path: P
     assert caller.wait(60)
     left = int(child.read_text())
     assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
-
-
-def test_packages_are_wanted_and_missing_by_what_wants_them():
-    wanted = {"arm a": ("x", "y"), "arm b": ("y",), "paper": ("z",)}
-    assert install.missing_packages(wanted, frozenset({"y", "z"})) == {"arm a": ["x"]}
-    wanted = install.wanted_packages()
-    assert "podman" in wanted["arm podman"] and "sysbench" in wanted["benchmark sysbench"]
-    assert {"umoci", "skopeo", "mmdebstrap"} <= set(wanted["images"])
-    # Compilers are wanted with own sources, and with a toolchain only where one is named.
-    assert set(wanted["benchmark selfish"]) == {"gcc", "libc6-dev"}
-    assert {"gcc", "libopenmpi-dev"} <= set(wanted["benchmark steps"])
-    assert "gcc" not in wanted["benchmark sysbench"] and "toolchain debian12" not in wanted
-    named = install.wanted_packages("debian12")["toolchain debian12"]
-    assert {"gcc-12", "openmpi-bin"} <= set(named)
-
-
-def test_one_failed_install_does_not_stop_the_others_and_an_unknown_toolchain_has_none(
-    monkeypatch, capsys
-):
-    asked = []
-
-    def apt(argv, **_):
-        asked.append([word for word in argv if word in ("good", "bad")])
-        if "bad" in asked[-1]:
-            raise UserError("no package bad")
-        return ""
-
-    monkeypatch.setattr(install, "output_of", apt)
-    failures = install._install_packages({"arm a": ["bad"], "arm b": ["good"]})
-    assert failures == {"arm a": "no package bad"}
-    assert asked[-2:] == [["bad"], ["good"]]
-    monkeypatch.setattr(install, "install_as_root", lambda _wanted: pytest.fail("installed"))
-    with pytest.raises(SystemExit):
-        main(["install", "--toolchain", "debian99"])
-    assert "unknown toolchain" in capsys.readouterr().err
-
-
-def test_a_user_gets_one_command_and_outdated_is_what_the_benchmarks_depend_on(monkeypatch, capsys):
-    monkeypatch.setattr(install, "installed_packages", frozenset)
-    install.advise_user({"arm a": ("x",), "paper": ("x", "y")})
-    assert "sudo apt-get install --no-install-recommends x y\n" in capsys.readouterr().out
-    answers = {
-        "apt-cache": "sysbench\n  Depends: libssl3\nlibssl3\n<virtual>\n",
-        "apt-get": "Inst libssl3 [1] (2 Debian)\nInst postgresql [1] (2 Debian)\nConf libssl3\n",
-    }
-    monkeypatch.setattr(install, "output_of", lambda argv, **_: answers[argv[0]])
-    monkeypatch.setattr(install, "installed_packages", lambda: frozenset({"sysbench"}))
-    monkeypatch.setattr(install, "is_installed", lambda _program: True)
-    assert install.outdated_libraries() == ["libssl3"]
-
-
-def test_libraries_are_only_named_unless_asked_for(monkeypatch, capsys, tmp_path):
-    asked = []
-    for name in ("base.json", "oci.json", "images.json", "base.tar"):
-        (tmp_path / name).touch()
-    monkeypatch.setattr(install, "image_folders", lambda: [tmp_path])
-    monkeypatch.setattr(install, "outdated_libraries", lambda: ["libssl3"])
-    monkeypatch.setattr(install, "output_of", lambda argv, **_: asked.append(argv))
-    install.level_libraries(upgrade=False)
-    assert not asked and (tmp_path / "images.json").exists()
-    assert "--only-upgrade libssl3" in capsys.readouterr().out
-    install.level_libraries(upgrade=True)
-    assert asked[0][-1] == "libssl3"
-    # What is made of them is made anew, and nothing of the machine's own images is touched.
-    assert [path.name for path in tmp_path.iterdir()] == ["base.tar"]
 
 
 def test_what_could_not_be_made_is_tried_again(tmp_path):
@@ -337,3 +257,104 @@ def test_a_build_does_not_see_our_environment(tmp_path: Path, monkeypatch) -> No
     ask = ["/bin/sh", "-c", 'echo "$SITE_TOKEN/$MORE"']
     assert output_of(ask, environment={"MORE": "1"}) == "secret/1\n"
     assert output_of(ask, environment={"MORE": "1"}, inherited=("PATH",)) == "/1\n"
+
+
+def needs(names: str, *chosen: str, base: str = "bootstrap", foreign: str = "") -> NeededImage:
+    used = [benchmarks()[name] for name in names.split()]
+    return needed_image(base, used, [every_arm()[name] for name in chosen], foreign)
+
+
+@pytest.mark.parametrize(("names", "chain"), [
+    ("native-a ladder-net", ()),
+    ("podman podman-shared", ("base", "oci", "podman")),
+    ("docker", ("base", "oci", "docker")),
+    ("apptainer apptainer-host-mpi", ("base", "oci", "sif")),
+    ("lxc charliecloud-dir", ("base", "oci", "directory")),
+    ("charliecloud-sqfs ladder-squashfs", ("base", "oci", "directory", "squashfs")),
+])  # fmt: skip
+def test_each_arm_needs_its_own_format_and_what_that_is_made_from(names, chain):
+    assert {needs("sysbench", name).chain for name in names.split()} == {chain}
+
+
+def test_studies_of_the_same_packages_and_base_share_an_image_and_each_has_its_records():
+    one, same = needs("likwid", "podman"), needs("memory likwid", "docker", "podman")
+    assert one.image_in("r") == same.image_in("r") == "r/bootstrap/likwid"
+    assert one.records_in("r") == "r/bootstrap/likwid/records-podman"
+    assert same.records_in("r") == "r/bootstrap/likwid/records-docker-podman"
+    debian = f"docker.io/library/debian@sha256:{'12' * 32}"
+    assert needs("likwid", "podman", base=debian).image_in("r") == "r/121212121212/likwid"
+    # Programs with own sources have them in their image.
+    selfish = needs("likwid selfish", "podman")
+    assert (selfish.sources, selfish.packages) == (("selfish.c",), one.packages)
+    assert selfish.image_in("r") == "r/bootstrap/likwid_selfish.c"
+    # Without packages or without containers there is a place all the same.
+    assert needs("hpcg", "podman").image_in("r") == "r/bootstrap/no-packages"
+    assert needs("hpcg", "native-a").records_in("r") == "r/no-image"
+    # A foreign image has a place and a chain of its own.
+    foreign = needs("sysbench", "chroot-a", "podman", foreign="app.sif")
+    assert (foreign.packages, foreign.chain) == ((), ("foreign", "oci", "directory", "podman"))
+    digest = hashlib.sha256(b"app.sif").hexdigest()[:12]
+    assert foreign.image_in("r") == f"r/foreign-{digest}"
+    assert foreign.records_in("r") == f"r/foreign-{digest}/records-directory-podman"
+
+
+def test_the_installation_finds_all_records_and_nothing_of_the_images(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    needed, expected = needs("likwid", "podman", "lxc"), []
+    for root in (install.ROOT, "results/spack/debian12/images"):
+        image, base, records = needed.image_in(root), needed.base_in(root), needed.records_in(root)
+        of_images = (f"{image}/oci/index.json", f"{image}/directory/etc/oci.json")
+        of_records = (f"{base}/base.json", f"{image}/oci.json", f"{records}/images.json")
+        for name in (*of_images, *of_records):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).touch()
+        expected += [base, image, records]
+    assert sorted(map(str, install.image_folders())) == sorted(expected)
+
+
+ARCHIVE = Path(__file__).parents[3] / "results/archive"
+RECORD = ImageRecord("sif", digest="sha256:1", parent="oci", location="/images/a.sif", bytes=3)
+BROKEN = ["[]", "null", "{", '{"version": 99}', '{"sif": {"format": "sif", "bytes": "3"}}', "1e999"]
+
+
+@pytest.mark.parametrize("path", sorted(ARCHIVE.glob("*/images.json")), ids=lambda p: p.parent.name)
+def test_the_archived_images_are_read(path: Path) -> None:
+    records, plain = images.read_images(path), json.loads(path.read_text())
+    # The oldest hold nothing but the formats.
+    plain = plain.get("formats", plain)
+    expected = {name: record["digest"] for name, record in plain.items()}
+    assert {name: record.digest for name, record in records.items()} == expected
+    assert {record.location for record in records.values()} == {""}
+
+
+@pytest.mark.parametrize("path", sorted(ARCHIVE.glob("*/native.json")), ids=lambda p: p.parent.name)
+def test_the_archived_native_builds_are_read(path: Path) -> None:
+    native, plain = read_native(path), json.loads(path.read_text())
+    assert native.programs == {
+        f"{plain['view']}/{row['path']}": row["sha256"] for row in plain["binaries"]
+    }
+    assert [package.hash for package in native.specs] == [row["hash"] for row in plain["specs"]]
+
+
+def test_what_is_written_is_read_and_not_under_another_s_name(tmp_path: Path) -> None:
+    path = tmp_path / "images.json"
+    images.write_images(path, {"sif": RECORD})
+    assert images.read_images(path) == {"sif": RECORD}
+    assert json.loads(path.read_text())["version"] == 2
+    write_document(tmp_path / "sif.json", RECORD)
+    assert read_document(tmp_path / "sif.json", ImageRecord) == RECORD
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["images.json", "sif.json"]
+    assert images.without_location({"sif": RECORD})["sif"].location == ""
+    images.write_images(path, {"oci": RECORD})
+    with pytest.raises(UserError, match="record of oci is another one"):
+        images.read_images(path)
+
+
+@pytest.mark.parametrize("text", BROKEN)
+@pytest.mark.parametrize(
+    "read", [images.read_images, read_native, partial(read_document, kind=ImageRecord)]
+)
+def test_a_broken_document_is_one_message_with_its_file(tmp_path: Path, read, text: str) -> None:
+    (path := tmp_path / "document.json").write_text(text)
+    with pytest.raises(UserError, match=r"document\.json"):
+        read(path)

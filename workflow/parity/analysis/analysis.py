@@ -107,10 +107,7 @@ def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analys
 
 
 def analysed(folder: Path, excluded: Sequence[dict[str, Any]] = ()) -> Analysed:
-    """Read and analyse the dataset in `folder`.
-
-    `excluded`: of config/exclusions.yaml. Raises UserError: it is missing, changed, or unreadable.
-    """
+    """Read and analyse the dataset in `folder`; `excluded` as `analyse`, UserError as `load`."""
     dataset = load(folder, whole=False)
     return Analysed(dataset, analyse(dataset, excluded))
 

@@ -20,6 +20,7 @@ import pandas as pd
 from parity.analysis import tables
 from parity.analysis.contrast import Contrast, Engine, Term, natives, over
 from parity.analysis.decision import Decision
+from parity.analysis.evidence import DIFFERENCE, RATIO
 from parity.benchmarks.description import CPU_SECONDS
 from parity.plan.plan import Case, Plan
 
@@ -185,8 +186,9 @@ def _concluded(
         case=" ".join(contrast.cases), metric=contrast.metric,
         factor=crossing.factor if crossing else "", low=crossing.low if crossing else "",
         high=crossing.high if crossing else "", arm=contrast.arm, reference=contrast.reference,
-        references="" if form == LEVEL else "+".join(natives_of[0]), kind=contrast.kind,
-        unit=of_case.unit, better=of_case.better, planned_blocks=engine.planned_blocks(contrast),
+        references="" if form == LEVEL else "+".join(natives_of[0]),
+        kind=RATIO if contrast.ratio else DIFFERENCE, unit=of_case.unit, better=of_case.better,
+        planned_blocks=engine.planned_blocks(contrast),
         identity="" if form == LEVEL else dataset.identity(contrast.cases, sides, blocks),
         control=contrast.arm == dataset.plan.double,
         planned=all((case, contrast.metric) in dataset.margins for case in contrast.cases),
@@ -195,7 +197,7 @@ def _concluded(
 
 
 def _pair_table(engine: Engine, compared: Iterable[tuple[Conclusion, Contrast]]) -> pd.DataFrame:
-    """`tables.PAIRS`: both sides of comparisons by block; of millions, texts are categories."""
+    """`tables.PAIRS`: both sides of comparisons by block, maybe millions: texts are categories."""
     named, sides = list[tuple[str, ...]](), list[tuple[np.ndarray, ...]]()
     for _, contrast in compared:
         found = engine.evidence(contrast)

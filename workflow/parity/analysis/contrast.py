@@ -21,10 +21,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from parity.analysis import evidence, outcomes
+from parity.analysis import outcomes
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, decide
-from parity.analysis.evidence import ByCase, Numbers, Sample, objection_to_losses, sample
+from parity.analysis.evidence import ByCase, Numbers, objection_to_losses, sample
 from parity.analysis.sequential import Levels, strictest
 from parity.benchmarks.description import WORK
 from parity.plan.plan import Plan
@@ -57,11 +57,6 @@ class Contrast(NamedTuple):
     terms: tuple[Term, ...]  # the weighted cells; all in one block
     margin: float | None = None
     ratio: bool = True  # the scale: whether effects are logs of cost ratios, or differences
-
-    @property
-    def kind(self) -> str:
-        """The scale as a word."""
-        return evidence.RATIO if self.ratio else evidence.DIFFERENCE
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -97,8 +92,8 @@ class Evidence(NamedTuple):
 
     blocks: Sequence[str]  # those that hold every cell
     means: np.ndarray  # their effects against the mean of references
-    units: Sample  # those that are independent, a row for each reference; and their objection
-    losses: str  # what lost runs have against it; empty for nothing
+    effects: np.ndarray  # of those that are independent, a row for each reference (`sample`)
+    objection: str  # why nothing can be concluded, whatever the numbers say; or empty
     levels: Levels  # of the last look at the blocks
 
     @property
@@ -106,14 +101,9 @@ class Evidence(NamedTuple):
         """The effect of each of these blocks."""
         return dict(zip(self.blocks, self.means.tolist(), strict=True))
 
-    @property
-    def objection(self) -> str:
-        """Why nothing can be concluded, whatever the numbers say; empty if something can."""
-        return self.units.objection or self.losses
-
     def decided(self, margin: float | None, ratio: bool = True) -> Decision:
         """The decision at a margin; an objection stands beside what is inconclusive, too."""
-        found = decide(self.units.effects, margin, ratio, self.levels)
+        found = decide(self.effects, margin, ratio, self.levels)
         return replace(found, blocks=len(self.blocks)).without_claim(self.objection, barred=True)
 
 
@@ -169,8 +159,9 @@ class Engine:
         levels = (self.dataset.levels(case, contrast.arm) for case in cases)
         means = effects.mean(axis=1) if blocks else np.zeros(0)
         by_block = dict(zip(blocks, means.tolist(), strict=True))
-        units, lost = sample(by_block, self.dataset.places, effects), next(filter(None, losses), "")
-        return Evidence(blocks, means, units, lost, strictest(levels))
+        units, objection = sample(by_block, self.dataset.places, effects)
+        objection = objection or next(filter(None, losses), "")
+        return Evidence(blocks, means, units, objection, strictest(levels))
 
     @_once
     def decided(self, contrast: Contrast) -> Decision:

@@ -29,7 +29,7 @@ SAME, NOT_RECORDED = "same", "not recorded"
 CONFOUNDED = BINARY_DIFFERS, LIBRARIES_DIFFER = "binary differs", "libraries differ"
 Digests = tuple[str, str]  # SHA-256 of the binary and its libraries; empty where a run says none
 ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
-DETAILED = (NOT_TESTED, "exit-status", "runtime-broken")  # say little without their detail
+DETAILED = (NOT_TESTED, "exit-status", "runtime-broken")  # reasons that say little without detail
 
 
 def identity(both: Sequence[tuple[Digests, Digests]]) -> str:
@@ -300,8 +300,8 @@ def refuse_broken(folder: Path) -> None:
 
 def load_exclusions(path: Path) -> list[dict[str, Any]]:
     """Exclusions in a YAML file. Raises UserError: it is missing, no YAML, or not as its schema."""
-    found: list[dict[str, Any]] = load_checked(path, "exclusions")["exclusions"]
-    return found
+    made: list[dict[str, Any]] = load_checked(path, "exclusions")["exclusions"]
+    return made
 
 
 def excluded_runs(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.DataFrame:

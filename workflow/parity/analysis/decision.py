@@ -181,7 +181,7 @@ def decide(
         blocks=units, units=units, estimate=shown(centre.value), interval95=_shown(outer, ratio),
         interval90=_shown(inner, ratio), margin=margin,
         p_nothing=levels.adjusted_both_ways(centre.p_outside(0.0)), outcome=outcomes.REPORTED,
-        region=outcomes.REPORTED, spikes=far.above, spike_rate=far.rate(),
+        region=outcomes.REPORTED, spikes=far.above, spike_rate=far.rate,
         spike_size=shown(far.highest), mean90=_shown(mean, ratio),
     )  # fmt: skip
     if margin is None:

@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -172,24 +172,16 @@ def typical(effects: Effects) -> Typical:
     return Typical(rows, math.sqrt(max(map(_inflation, ranks))))
 
 
-@dataclass(frozen=True)
-class Spikes:
+class Spikes(NamedTuple):
     """Units in which the arm lies far from the typical effect, whatever the reference."""
 
-    units: int  # how many there are in all
     above: int  # in how many it lies farther off than the distance
     below: int
     highest: float  # the farthest above, from the typical effect; 0 where there is none
-
-    def rate(self) -> Interval:
-        """The share of units that lie above, by Clopper and Pearson's 95 % interval (1934)."""
-        above, others, tail = self.above, self.units - self.above, (1 - 0.95) / 2
-        low = special.betaincinv(above, others + 1, tail) if above else 0.0
-        high = special.betainccinv(above + 1, others, tail) if others else 1.0
-        return float(low), float(high)
+    rate: Interval  # share of units that lie above, by Clopper and Pearson's 95 % interval (1934)
 
 
-def spikes(centre: Typical, distance: float = 0.0) -> Spikes:
+def spikes(centre: Typical, distance: float) -> Spikes:
     """The units that lie farther off than a distance, and than FAR deviations of the others.
 
     A run of one reference that lies far off leaves the arm near the others, and is none.
@@ -200,7 +192,10 @@ def spikes(centre: Typical, distance: float = 0.0) -> Spikes:
     far = np.maximum(distance, FAR * usual)
     above, below = (around > far).all(axis=0), (around < -far).all(axis=0)
     highest = float(around.mean(axis=0)[above].max(initial=0.0))
-    return Spikes(around.shape[1], int(above.sum()), int(below.sum()), highest)
+    count, others, tail = int(above.sum()), int((~above).sum()), (1 - 0.95) / 2
+    low = float(special.betaincinv(count, others + 1, tail)) if count else 0.0
+    high = float(special.betainccinv(count + 1, others, tail)) if others else 1.0
+    return Spikes(count, int(below.sum()), highest, (low, high))
 
 
 @dataclass(frozen=True)

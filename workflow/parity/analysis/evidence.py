@@ -27,6 +27,7 @@ CLUSTERS = f"differs between nodes or sessions, fewer than {FEWEST_FOR_A_DIFFERE
 LOST_SHARE = 0.05
 LOSSES = "runs were lost"
 ByCase = Mapping[tuple[str, str], "Numbers"]  # By case and metric.
+Units = list[list[str]]  # The blocks of each unit, in the order of time.
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,7 @@ def counted_values(metrics: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFr
     if len(exclusions):
         runs, out = (pd.MultiIndex.from_frame(t[["block", "run"]]) for t in (metrics, exclusions))
         keep &= ~runs.isin(out)
-    columns = [column.name for column in tables.VALUES.columns]
-    kept: pd.DataFrame = metrics.loc[keep, columns]
+    kept: pd.DataFrame = metrics.loc[keep, [column.name for column in tables.VALUES.columns]]
     return kept.sort_values([*tables.VALUES.order], ignore_index=True)
 
 
@@ -103,13 +103,6 @@ class Sample(NamedTuple):
     objection: str  # `CLUSTERS`, or empty
 
 
-class Units(NamedTuple):
-    """The blocks of each unit, in the order of time."""
-
-    blocks: list[list[str]]
-    objection: str = ""  # `CLUSTERS`, or empty
-
-
 def sample(
     by_block: Mapping[str, float], places: Mapping[str, Place], each: np.ndarray | None = None
 ) -> Sample:
@@ -117,16 +110,17 @@ def sample(
 
     `each`: those against each reference, whose means `by_block` has; shape (blocks, references).
     """
-    found, place = units(by_block, places), {block: at for at, block in enumerate(by_block)}
+    found, objection = units(by_block, places)
+    place = {block: at for at, block in enumerate(by_block)}
     effects = np.array([*by_block.values()], float) if each is None else each
-    if len(found.blocks) == len(by_block):
-        return Sample(effects[[place[block] for (block,) in found.blocks]].T, found.objection)
-    means = [effects[[place[block] for block in unit]].mean(axis=0) for unit in found.blocks]
-    return Sample(np.array(means).T, found.objection)
+    if len(found) == len(by_block):
+        return Sample(effects[[place[block] for (block,) in found]].T, objection)
+    means = [effects[[place[block] for block in unit]].mean(axis=0) for unit in found]
+    return Sample(np.array(means).T, objection)
 
 
-def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
-    """The blocks that are independent, or the nodes or sessions that are.
+def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> tuple[Units, str]:
+    """The blocks that are independent, or the nodes or sessions that are; and `CLUSTERS`, or empty.
 
     Blocks on one node, or of one stretch of work, may share what an arm costs there. Then the node
     or the stretch is the unit (Donner & Klar, Design and Analysis of Cluster Randomization Trials,
@@ -138,7 +132,7 @@ def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
     block ran; where one is not known, nothing is shared.
     """
     blocks = sorted(by_block, key=lambda name: (places[name].started if places else "", name))
-    known: list[Units] = []
+    many, refused = list[Units](), list[Units]()
     for shared in (attrgetter("nodes"), attrgetter("session")) if places else ():
         groups: dict[object, list[str]] = {}
         for block in blocks:
@@ -147,17 +141,16 @@ def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
         if "" in groups or not 1 < len(groups) < len(blocks):
             continue
         if len(groups) >= FEWEST_FOR_A_DIFFERENCE:
-            known.append(Units(together))
+            many.append(together)
         elif _differ([[by_block[block] for block in group] for group in together]):
-            known.append(Units(together, CLUSTERS))
-    if refused := [unit for unit in known if unit.objection]:
-        return min(refused, key=lambda unit: len(unit.blocks))
-    alone = Units([[block] for block in blocks])
-    return max(known, key=lambda unit: half_width(_means(by_block, unit.blocks)), default=alone)
+            refused.append(together)
+    if refused:
+        return min(refused, key=len), CLUSTERS
 
+    def width(of: Units) -> float:
+        return half_width(np.array([fmean([by_block[block] for block in unit]) for unit in of]))
 
-def _means(by_block: Mapping[str, float], blocks: list[list[str]]) -> np.ndarray:
-    return np.array([fmean([by_block[block] for block in unit]) for unit in blocks], dtype=float)
+    return max(many, key=width, default=[[block] for block in blocks]), ""
 
 
 def half_width(effects: np.ndarray) -> float:

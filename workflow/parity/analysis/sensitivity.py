@@ -6,8 +6,9 @@ before the A/A gate and any other objection: a table of which conclusions hang o
 
 import math
 import warnings
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from parity.analysis import evidence, methods, outcomes, tables
 from parity.analysis.analysis import SENSITIVITY_FILE, Analysis
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import outcome_of
-from parity.analysis.estimate import Interval, mean_of
+from parity.analysis.estimate import Mean, mean_of
 from parity.analysis.evidence import RATIO, Numbers
 
 # In the order in which they are shown.
@@ -47,16 +48,16 @@ def asked(dataset: Dataset, done: Analysis) -> Analysis:
     table = done.comparisons
     tested = (table["outcome"] != outcomes.NOT_TESTED) & table["planned"] & (table["kind"] == RATIO)
     placed = _placed_runs(dataset)
-    fits: dict[tuple[str, ...], dict[str, Contrast] | str] = {}
+    fits: dict[tuple[str, ...], Mapping[str, Said]] = {}
     effects_of = {key: pairs["effect"] for key, pairs in done.pairs.groupby(list(_SAME[:3]))}
     made = []
     for row in tables.rows(table[tested]):
         case, metric, arm, references = (row[name] for name in _SAME[:4])
         if (fit := (case, metric, references)) not in fits:
             of_case = by_case.get((case, metric), Numbers())
-            fits[fit] = _fit(of_case, case, placed, references.split("+"))
+            fits[fit] = _mixed(of_case, case, placed, references.split("+"))
         effects = effects_of.get((case, metric, arm), pd.Series(dtype=float)).to_numpy(float)
-        found = _ranks(row), paired(effects), trimmed(effects), _mixed(fits[fit], arm)
+        found = _ranks(row), paired(effects), trimmed(effects), fits[fit][arm]
         said = (_columns(*each, math.log1p(row["margin"])) for each in found)
         same = {name: row[name] for name in _SAME}
         made += [{**same, "method": name, **of} for name, of in zip(METHODS, said, strict=True)]
@@ -80,10 +81,11 @@ def _ranks(row: Mapping[str, Any]) -> Said:
 
 def paired(effects: np.ndarray) -> Said:
     """The mean against both references with Student's t, widened as `estimate.mean_of`."""
-    if len(effects) < 2:
-        return len(effects), FEW
-    mean = mean_of(effects)
-    return len(effects), [mean.value, *chain(*(mean.interval(level) for level in LEVELS))]
+    return len(effects), FEW if len(effects) < 2 else _logs(mean_of(effects))
+
+
+def _logs(mean: Mean) -> list[float]:
+    return [mean.value, *chain(*(mean.interval(level) for level in LEVELS))]
 
 
 def trimmed(effects: np.ndarray) -> Said:
@@ -101,24 +103,20 @@ def trimmed(effects: np.ndarray) -> Said:
     return blocks - 2, [centre, *map(float, chain(*ends))]
 
 
-def _mixed(fit: "dict[str, Contrast] | str", arm: str) -> Said:
-    if isinstance(fit, str) or arm not in fit:
-        return 0, fit if isinstance(fit, str) else FEW
-    ends = chain(*(fit[arm].interval(level) for level in LEVELS))
-    return fit[arm].blocks, [fit[arm].estimate, *ends]
-
-
-def _fit(
+def _mixed(
     of_case: Numbers, case: str, placed: Mapping[tuple[str, str, str], tuple[str, int]],
     natives: Sequence[str],
-) -> "dict[str, Contrast] | str":  # fmt: skip
+) -> Mapping[str, Said]:  # fmt: skip
+    """What one model of all arms says of each; of those that it does not hold, why."""
     logs = ((arm, *log) for arm in of_case.by_arm for log in of_case.costs(arm).items())
     rows = [(block, *placed[block, case, arm], arm, log) for arm, block, log in logs]
-    columns = ["block", "node", "position", "arm", "log"]
+    frame = pd.DataFrame(rows, columns=["block", "node", "position", "arm", "log"])
     try:
-        return contrasts(pd.DataFrame(rows, columns=columns), natives)
+        found, note = contrasts(frame, natives), FEW
     except NotFittedError as error:
-        return str(error)
+        found, note = {}, str(error)
+    blocks = int(frame["block"].nunique())
+    return defaultdict(lambda: (0, note), {arm: (blocks, _logs(found[arm])) for arm in found})
 
 
 def _placed_runs(dataset: Dataset) -> dict[tuple[str, str, str], tuple[str, int]]:
@@ -134,23 +132,8 @@ class NotFittedError(ValueError):
     """The model has no estimate for these data; the text says why."""
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """What an arm costs over the reference, in log units."""
-
-    estimate: float
-    error: float  # standard error
-    freedom: int  # degrees of freedom of the residual
-    blocks: int  # of the whole fit
-
-    def interval(self, confidence: float) -> Interval:
-        """Student's t interval."""
-        half = float(self.error * stats.t.ppf((1 + confidence) / 2, self.freedom))
-        return self.estimate - half, self.estimate + half
-
-
-def contrasts(frame: pd.DataFrame, reference: Collection[str]) -> dict[str, Contrast]:
-    """Every other arm over the reference, by one hierarchical model of all of them.
+def contrasts(frame: pd.DataFrame, reference: Collection[str]) -> dict[str, Mean]:
+    """Every other arm over the reference, in log units, by one hierarchical model of all of them.
 
     log(y) ~ arm + position + (1 | node) + (1 | block), by restricted maximum likelihood in
     statsmodels (Laird & Ware, Biometrics 1982). It uses blocks in which an arm is missing, and
@@ -176,9 +159,8 @@ def contrasts(frame: pd.DataFrame, reference: Collection[str]) -> dict[str, Cont
         raise NotFittedError("all values are the same")
     # Between the intercept and the position.
     both = [(scale * each[1:-1]).tolist() for each in _fitted(frame, fixed, logs / scale)]
-    blocks = int(frame["block"].nunique())
-    columns = zip(others, *both, strict=True)
-    return {arm: Contrast(one, other, freedom, blocks) for arm, one, other in columns}
+    return {arm: Mean(value, error, freedom)
+            for arm, value, error in zip(others, *both, strict=True)}  # fmt: skip
 
 
 def _residual_freedom(frame: pd.DataFrame, fixed: pd.DataFrame) -> int:

@@ -49,7 +49,7 @@ ONE_LOOK = Levels(ALPHA, ALPHA / 2)
 
 
 def levels_at(looks: tuple[int, ...], blocks: int) -> Levels:
-    """The levels of a look at so many blocks, after earlier ones of the design, ascending."""
+    """The levels of a look at so many blocks, after earlier ones of `looks` (blocks, ascending)."""
     # Before the first block nothing is decided at any level.
     last = min(max(blocks, 1), looks[-1])
     made = (*(look for look in looks if look < last), last)

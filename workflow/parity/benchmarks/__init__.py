@@ -1,11 +1,10 @@
 """The benchmarks: one module each, found by being there; or a program that a study describes."""
 
 import sys
-from collections.abc import Mapping
 from functools import cache
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from parity.benchmarks.model import SOFTWARE, Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import SOFTWARE, Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.own_program import COMMAND, own_program
 from parity.core.errors import UserError
 from parity.core.package import modules_with
@@ -20,7 +19,7 @@ class Unknown(Benchmark):
     def __init__(self, name: str = "") -> None:
         self.name = self.title = name
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         self._refuse("run")
 
     def read(self, outputs: Outputs) -> Parsed:
@@ -41,7 +40,7 @@ def benchmarks() -> dict[str, Benchmark]:
     return {it.name: it for it in modules_with(sys.modules[__name__], "BENCHMARK")}
 
 
-def benchmark_of(name: str, parameters: Mapping[str, Any]) -> Benchmark:
+def benchmark_of(name: str, parameters: Asked) -> Benchmark:
     """The benchmark of a case: its module's, or the program that its parameters describe.
 
     Of software that a site built it has the places that the parameters say. Studies cannot ask for

@@ -8,9 +8,6 @@ from typing import Any
 
 import msgspec
 
-from parity.benchmarks.reading import Layout
-from parity.core.documents import Document
-
 Parameters = Mapping[str, Mapping[str, Any]]
 
 
@@ -144,36 +141,15 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return benchmark == self.benchmark and self.placed in (None, placed)
 
 
-class Description(Document, frozen=True):
-    """Attributes of a `Benchmark`, which says what they are; each may be left out."""
-
-    name: str = ""
-    title: str = ""
-    packages: tuple[str, ...] = ()
-    binaries: tuple[str, ...] = ()
-    allocations: str = ""
-    starts_ranks_inside: bool = False
-    metrics: tuple[Quantity, ...] = ()
-    printed: Layout = Layout()
-    primary: tuple[str, ...] = ()
-    differences: tuple[str, ...] = ()
-    timed: str = ""
-    work: str = ""
-    sized_by: str = ""
-    target_seconds: float = 0.0
-    factors: Mapping[str, tuple[str, ...]] = {}
-    spelt: Mapping[str, str] = {}
-    parameters: Mapping[str, Mapping[str, Any]] = {}
-    figures: tuple[FigureSpec, ...] = ()
-    note: str = ""
-
-
 def described(module: str, known: Iterable[Quantity] = ()) -> dict[str, Any]:
-    """What the YAML file beside a module says, if there is one, by the attributes of `Description`.
+    """What the YAML file beside a module says, if there is one, by the attributes of `Benchmark`.
 
-    Raises ValueError: the file is no description. Raises KeyError: a figure shows a metric that is
-    none. `known`: quantities that figures may show as well; they come first among `metrics`.
+    Raises ValueError: the file is no description. Raises KeyError: it says what none of them is, or
+    a figure shows a metric that is none. `known`: quantities that figures may show as well; they
+    come first among `metrics`.
     """
+    from parity.benchmarks.model import ATTRIBUTES  # which needs this module first
+
     file = Path(module).with_suffix(".yaml")
     content = msgspec.yaml.decode(file.read_bytes()) if file.exists() else {}
     metrics = [{"metric": name} | said for name, said in content.get("metrics", {}).items()]
@@ -182,5 +158,4 @@ def described(module: str, known: Iterable[Quantity] = ()) -> dict[str, Any]:
     content["metrics"] = tuple(by_name.values())
     for figure in content.get("figures", ()):
         figure["quantities"] = [by_name[metric] for metric in figure["quantities"]]
-    said = msgspec.convert(content, Description)
-    return {name: getattr(said, name) for name in content}
+    return {name: msgspec.convert(value, ATTRIBUTES[name]) for name, value in content.items()}

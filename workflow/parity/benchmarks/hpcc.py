@@ -2,14 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from parity.benchmarks import openmpi, reading
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
 from parity.benchmarks.reading import Printed, Refused, Said
 from parity.core.documents import Document
@@ -45,7 +44,7 @@ _SUMMARY = msgspec.yaml.decode(_HERE.with_name("hpcc_summary.yaml").read_bytes()
 _CHECKED_SECTIONS = 10
 
 
-def process_grid(parameters: Mapping[str, Any]) -> tuple[int, int]:
+def process_grid(parameters: Asked) -> tuple[int, int]:
     """Rows and columns of the process grid: the study's or, on an allocation, the squarest."""
     if not (ranks := parameters.get("ranks")):
         return parameters["p"], parameters["q"]
@@ -54,7 +53,7 @@ def process_grid(parameters: Mapping[str, Any]) -> tuple[int, int]:
     return rows, ranks // rows
 
 
-def input_file(parameters: Mapping[str, Any]) -> str:
+def input_file(parameters: Asked) -> str:
     """hpccinf.txt for one problem size, block size and process grid."""
     rows, columns = process_grid(parameters)
     return _INPUT.format(n=parameters["n"], nb=parameters["nb"], p=rows, q=columns)
@@ -65,7 +64,7 @@ def gflop(order: int) -> float:
     return (2 / 3 * order**3 + 3 / 2 * order**2) / 1e9
 
 
-def read_values(text: str, parameters: Mapping[str, Any]) -> dict[str, float]:
+def read_values(text: str, parameters: Asked) -> dict[str, float]:
     """All metrics of one run; hpcc appends to its file, so a second run is looked for.
 
     Raises Refused: not one whole run of hpcc (`truncated`, `unparsable`, `several-runs`), a check
@@ -138,7 +137,7 @@ class HpcChallenge(Benchmark):
     by_spack = ((SpackPackage("hpcc", "1.5.0"),), (program_path("hpcc", "hpcc"), openmpi.LAUNCHER))
     # Not `sized_by` n: HPL's work grows with its cube, and each of hpcc's tests otherwise.
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         files = {"hpccinf.txt": input_file(parameters)}
         if "ranks" not in parameters:
             # Without an allocation the launcher runs inside of the arm.
@@ -153,7 +152,7 @@ class HpcChallenge(Benchmark):
         time = re.search(r"^HPL_time=([\d.]+)$", outputs.files.get(OUTPUT, ""), re.MULTILINE)
         return float(time[1]) if time and time[1].count(".") < 2 else 0.0
 
-    def seconds_of(self, metric: str, value: float, parameters: Mapping[str, Any]) -> float:
+    def seconds_of(self, metric: str, value: float, parameters: Asked) -> float:
         """HPL's own time, by its rate; what others measured may not say the matrix' order."""
         known = metric == "hpl" and value > 0 and "n" in parameters
         return gflop(parameters["n"]) / value if known else 0.0

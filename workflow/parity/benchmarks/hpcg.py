@@ -1,10 +1,7 @@
 """HPCG 3.1: conjugate gradients with a multigrid preconditioner, bound by memory."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from parity.benchmarks import openmpi, reading
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
 from parity.benchmarks.reading import Printed, Refused, Said, require_agreement
 
@@ -50,7 +47,7 @@ class Hpcg(Benchmark):
     binaries = (program_path("hpcg", "xhpcg"),)
     # Not `sized_by` its seconds: it chooses by itself how much work they are.
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         edges = (f"--{edge}={parameters['n']}" for edge in ("nx", "ny", "nz"))
         argv = (*self.binaries, *edges, f"--rt={parameters['seconds']}")
         one_thread = {"OMP_NUM_THREADS": "1"}

@@ -4,12 +4,10 @@ The embarrassingly parallel HPL of Beserra et al. 2015: the copies know nothing 
 """
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from parity.benchmarks.hpcc import gflop, input_file, read_values
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.openmpi import placed
 from parity.benchmarks.reading import Refused, Said, require_equal
 
@@ -22,14 +20,14 @@ _TOOK = re.compile(rf"^copy ([0-9]+) took {_SECONDS} {_SECONDS} of ([0-9]+) CPUs
 class HplCopies(Benchmark):
     """hpcc with a single rank, once for each rank of an allocation, in a folder of its own."""
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         files = {"hpccinf.txt": input_file({**parameters, "ranks": 1})}
         cpus = parameters["nodes"] * len(node.cpus)
         argv = ("/bin/sh", "-c", _COPY, "hpl-copies", str(cpus), *self.binaries)
         alone = Program(argv, (), _ALONE, files, ("hpccoutf-*.txt",))
         return placed(alone, parameters, node, "hpl-copies: allocations, ranks of one node")
 
-    def seconds_of(self, metric: str, value: float, parameters: Mapping[str, Any]) -> float:
+    def seconds_of(self, metric: str, value: float, parameters: Asked) -> float:
         # The rate is of all copies, and a case may not say what was done.
         known = metric == "rate" and value > 0 and {"n", "ranks"} <= parameters.keys()
         return gflop(parameters["n"]) * parameters["ranks"] / value if known else 0.0

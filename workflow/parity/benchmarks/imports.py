@@ -4,11 +4,9 @@ Few bytes and many questions are read, so it is the image's format that is seen.
 """
 
 import re
-from collections.abc import Mapping
 from statistics import median
-from typing import Any
 
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, positive, require_equal
 
@@ -25,7 +23,7 @@ class Imports(Benchmark):
     sources = (SOURCE,)
     binaries = (PYTHON, compiled_path(SOURCE))
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         # Nothing of Debian's own or of a user is imported.
         argv = (PYTHON, "-I", "-S", "-B", self.binaries[1])
         times, is_cold = parameters["repetitions"], parameters["cache"] == "cold"

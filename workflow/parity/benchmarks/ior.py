@@ -1,10 +1,7 @@
 """IOR 4.0: bandwidth of files that are written, made sure to be on disk, and read back."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from parity.benchmarks import openmpi, reading
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
 from parity.core.errors import UserError
 
@@ -24,7 +21,7 @@ class Ior(Benchmark):
     binaries = (program_path("ior", "ior"),)
     # Not `sized_by` the block: whether files fit into memory is another problem, not more work.
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         mib, kib, folder = (parameters[name] for name in ("block_mib", "transfer_kib", "folder"))
         block, transfer = mib * _MIB, kib * _KIB
         if block % transfer:

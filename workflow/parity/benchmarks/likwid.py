@@ -5,11 +5,10 @@ counts once, as in STREAM; the line that a store may have to read first does not
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Printed, Refused, require_agreement
 from parity.core.errors import UserError
 
@@ -19,7 +18,7 @@ from parity.core.errors import UserError
 _KILOBYTES_PER_THREAD = math.lcm(384, 1000) // 1000
 
 
-def working_set(parameters: Mapping[str, Any], node: NodeFacts) -> int:
+def working_set(parameters: Asked, node: NodeFacts) -> int:
     """The working set in units of 1000 bytes, rounded down so that likwid need not round.
 
     Raises UserError: the node does not tell its last-level cache, and no size is given.
@@ -47,10 +46,10 @@ def _bytes_asked_for(command: Sequence[str]) -> int:
 class LikwidBench(Benchmark):
     """Memory bandwidth from Debian's packages; STREAM 5.10 itself is in none of them."""
 
-    def kernel(self, parameters: Mapping[str, Any]) -> str:
+    def kernel(self, parameters: Asked) -> str:
         return str(parameters["kernel"])
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         # With a fixed number of iterations the work is fixed.
         threads, kilobytes = parameters["threads"], working_set(parameters, node)
         words = ("-t", self.kernel(parameters), "-w", f"N:{kilobytes}kB:{threads}")

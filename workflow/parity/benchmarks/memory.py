@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from parity.benchmarks.likwid import LikwidBench
-from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused
 
 MIB, FULL_SIZE, FEWEST_SAMPLES = 2**20, 0.95, 3
@@ -66,10 +66,10 @@ class Memory(LikwidBench):
     work = timed = ""
     factors, metrics = {}, ()
 
-    def kernel(self, parameters: Mapping[str, Any]) -> str:
+    def kernel(self, parameters: Asked) -> str:
         return "stream"
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         program, seconds = super().program(parameters, node), parameters["sample_seconds"]
         return replace(program, sample_seconds=seconds, sample_processes=("likwid-bench",))
 

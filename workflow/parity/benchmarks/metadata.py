@@ -1,9 +1,6 @@
 """Metadata: files of nothing that are made, asked about and taken away, as mdtest does it."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Printed, positive, require_agreement
 
@@ -16,7 +13,7 @@ class Metadata(Benchmark):
     sources = (SOURCE,)
     binaries = (compiled_path(SOURCE),)
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         """On the first CPU, in the working folder of the run or in one that every arm sees."""
         folder, files = parameters["folder"] or ".", str(parameters["files"])
         return Program((*self.binaries, folder, files), node.cpus[:1])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
 import parity.benchmarks
 from parity.benchmarks import programs
@@ -19,21 +19,43 @@ from parity.core.errors import UserError
 from parity.core.package import extensions_with
 from parity.core.spack_paths import DISTRIBUTION, TOOLCHAIN, toolchain_of, view_of
 
+Asked = Mapping[str, Any]  # of a benchmark: its parameters and factor levels, by names
+
 
 class Counted(NamedTuple):
     """What one extension counts; a module of its `benchmarks` exports one as `COUNTED`.
 
     Both functions take the evidence and the parameters of a run. `metrics_of` gives its metrics;
-    `moved` what it moved, per GiB of its files: `<way> <part>` in bytes, and `DISK` (`moved.py`).
+    `moved` what it moved, per GiB of its files: `<way> <part>` in bytes, and `DISK`.
     """
 
-    metrics_of: Callable[[Mapping[str, str], Mapping[str, Any]], tuple[Metric, ...]]
+    metrics_of: Callable[[Mapping[str, str], Asked], tuple[Metric, ...]]
     # JSON schema of what cases on allocations may ask for; no default.
     parameters: Parameters = MappingProxyType({})
     placed: tuple[Quantity, ...] = ()  # what may be counted of any benchmark on allocations
     in_words: Callable[[str], str] = str  # a level of those parameters as people write it
     mark: str = ""  # a text in the evidence of runs that moved anything; empty where none does
-    moved: Callable[[Mapping[str, str], Mapping[str, Any]], Mapping[str, float]] | None = None
+    moved: Callable[[Mapping[str, str], Asked], Mapping[str, float]] | None = None
+
+
+# The words of `Counted.moved`: the parts of a byte's way between servers and client, and what
+# their disks are asked for.
+LINK, BRIDGE, END, LOOPBACK, OTHERS = PARTS = (
+    "link", "bridge", "container's end", "loopback", "others",
+)  # fmt: skip
+RECEIVED, SENT = WAYS = ("received", "sent")
+DISK = ("disk_read_requests", "disk_written_requests", "disk_read_bytes", "disk_written_bytes")
+
+
+def of_way(moved: Mapping[str, float], way: str) -> dict[str, float]:
+    """Bytes of one of `WAYS` by part; parts without any interface are left out."""
+    return {part: moved[f"{way} {part}"] for part in PARTS if f"{way} {part}" in moved}
+
+
+def both_ways(moved: Mapping[str, float]) -> dict[str, float]:
+    """Bytes received and sent together, by part."""
+    sent = of_way(moved, SENT)
+    return {part: received + sent[part] for part, received in of_way(moved, RECEIVED).items()}
 
 
 @cache
@@ -52,7 +74,7 @@ def placed_metrics() -> tuple[Quantity, ...]:
     return tuple(quantity for one in counted() for quantity in one.placed)
 
 
-def metrics_counted(evidence: Mapping[str, str], asked: Mapping[str, Any]) -> tuple[Metric, ...]:
+def metrics_counted(evidence: Mapping[str, str], asked: Asked) -> tuple[Metric, ...]:
     """All that was counted of a run, by its evidence and its parameters."""
     return tuple(m for one in counted() for m in one.metrics_of(evidence, asked))
 
@@ -91,7 +113,7 @@ class Beside:
         """Ends of the names of the containers that may be left of it."""
         return ()
 
-    def is_in_arm(self, parameters: Mapping[str, Any]) -> bool:
+    def is_in_arm(self, parameters: Asked) -> bool:
         """Whether the program itself is in the arm; if not, it is native."""
         return True
 
@@ -153,7 +175,7 @@ class Outputs:
     wall_seconds: tuple[float, ...] = ()  # outer monotonic clock of each start, in order of time
     cpu_seconds: float = 0.0  # of all starts and what they waited for; 0 where it is not known
     samples: tuple[Mapping[str, Any], ...] = ()  # of memory, in bytes and s (records/tables.yaml)
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the plan, factor levels, too
+    parameters: Asked = field(default_factory=dict)  # of the plan, factor levels, too
     command: tuple[str, ...] = ()  # the exact command line of the (last) start, from the record
     last_level_cache: int = 0  # of the first node, in bytes; 0 where it is not known
     memory: int = 0  # of the first node, in bytes; 0 where it is not known
@@ -173,7 +195,7 @@ class Parsed:
 class Benchmark(ABC):
     """One benchmark. A module of this package exports `BENCHMARK: Benchmark`.
 
-    What is data (`Description`) stands in the YAML file of the module's name beside it; metrics
+    What is data stands in the YAML file of the module's name beside it (`described`); metrics
     and parameters of that file come after those that a class inherits.
 
     Attributes:
@@ -202,7 +224,7 @@ class Benchmark(ABC):
     software: ClassVar[tuple[str, ...]] = ()  # that a site builds, by its system's file's names
     prefixes: Mapping[str, str] = {}  # of its software, once it is known where that is
     needs: Mapping[str, str] = {}  # digests of the host's files and folders that all arms see
-    factors: ClassVar[Mapping[str, Sequence[str]]] = {}  # levels, e.g. {"kernel": ("copy",)}
+    factors: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # levels, e.g. {"kernel": ("copy",)}
     parameters: ClassVar[Parameters] = {}
     allocations: ClassVar[str] = ""
     work: ClassVar[str] = ""
@@ -233,18 +255,15 @@ class Benchmark(ABC):
 
     def provided_by(self, provider: str) -> "Benchmark":
         """The same benchmark of a provider: `system`, `spack` or `spack-<toolchain>`."""
+        other, toolchain = copy.copy(self), toolchain_of(provider) or TOOLCHAIN
         if self.by_spack and provider != DISTRIBUTION:
-            other = copy.copy(self)
             other.spack_packages, other.binaries = self.by_spack
             other.by_spack = None
-            return other.provided_by(provider)
-        toolchain = toolchain_of(provider) or TOOLCHAIN
-        if not self.spack_packages or toolchain == self.toolchain:
+        elif not self.spack_packages or toolchain == self.toolchain:
             return self
-        view, other_view = f"{view_of(self.toolchain)}/", f"{view_of(toolchain)}/"
-        other = copy.copy(self)
+        here, there = f"{view_of(self.toolchain)}/", f"{view_of(toolchain)}/"
         other.toolchain = toolchain
-        other.binaries = tuple(path.replace(view, other_view) for path in self.binaries)
+        other.binaries = tuple(path.replace(here, there) for path in other.binaries)
         return other
 
     def located(self, software: Mapping[str, Mapping[str, str]]) -> "Benchmark":
@@ -271,7 +290,7 @@ class Benchmark(ABC):
         told = {metric.name: metric.value for metric in self.parse(outputs).metrics}
         return told.get(self.timed, 0.0)
 
-    def seconds_of(self, metric: str, value: float, parameters: Mapping[str, Any]) -> float:
+    def seconds_of(self, metric: str, value: float, parameters: Asked) -> float:
         """How long the work took that a number is of, in s; 0 where nothing tells."""
         return value if metric == self.timed else 0.0
 
@@ -285,7 +304,7 @@ class Benchmark(ABC):
         return None
 
     @abstractmethod
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         """The program for these parameters and factor levels on this node.
 
         Raises UserError: the node cannot run it, or parameters contradict each other.
@@ -314,3 +333,10 @@ class Benchmark(ABC):
         """A valid run, of whose metrics these values are known."""
         metrics = (it.measured(values[it.metric]) for it in self.metrics if it.metric in values)
         return Parsed(True, detail=detail, metrics=tuple(metrics))
+
+
+# What each is of, by its name: what a YAML file may say, and as what.
+ATTRIBUTES: dict[str, Any] = {
+    name: get_args(hint)[0] if get_origin(hint) is ClassVar else hint
+    for name, hint in get_type_hints(Benchmark).items()
+}

@@ -1,12 +1,10 @@
 """NAS Parallel Benchmarks 3.4, MPI: six kernels, each with a verification of its own."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from parity.benchmarks import openmpi
 from parity.benchmarks.description import described
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
 from parity.benchmarks.reading import Layout, Printed, Refused, Said, require_agreement
 from parity.core.errors import UserError
@@ -23,7 +21,7 @@ def kernel_path(kernel: str, size: str, toolchain: str = TOOLCHAIN) -> str:
     return program_path("npb", f"{kernel}.{size}.x", toolchain)
 
 
-def kernel_words(parameters: Mapping[str, Any], toolchain: str) -> tuple[str, ...]:
+def kernel_words(parameters: Asked, toolchain: str) -> tuple[str, ...]:
     """The command of one rank; `UserError` where kernels cannot divide their grids by the ranks."""
     ranks = parameters["ranks"]
     if ranks & (ranks - 1):
@@ -92,7 +90,7 @@ class Npb(Benchmark):
     binaries = tuple(kernel_path(kernel, size) for kernel in KERNELS for size in CLASSES)
     # Not `sized_by` anything: its classes are other problems, with times far apart.
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         words = kernel_words(parameters, self.toolchain)
         return openmpi.program(words, parameters, node, self.name, {})
 

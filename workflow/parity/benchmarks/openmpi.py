@@ -11,17 +11,16 @@ from dataclasses import replace
 from functools import cache
 from itertools import chain, product
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import msgspec
 
-from parity.benchmarks.model import NodeFacts, Outputs, Program
+from parity.benchmarks.model import Asked, NodeFacts, Outputs, Program
 from parity.benchmarks.reading import Refused
 from parity.core.commands import output_of
 from parity.core.errors import UserError
 
 
-def placed(program: Program, parameters: Mapping[str, Any], node: NodeFacts, where: str) -> Program:
+def placed(program: Program, parameters: Asked, node: NodeFacts, where: str) -> Program:
     """A program with the ranks of its allocation, and the CPUs that those of a node are bound to.
 
     In containers that share a node rank r of R has the CPU at ⌊r·C/R⌋ of C, in the equal part of
@@ -58,18 +57,6 @@ _REACHED = re.compile(
 )
 
 
-class World(NamedTuple):
-    """The ranks of one program, as they name each other; over `self` a rank reaches itself."""
-
-    jobs: frozenset[str]  # names of the MPI jobs; a single one if the ranks form one world
-    reached: Counter[tuple[int, str]]  # by how many processes, by (rank, transport)
-
-    @property
-    def ranks(self) -> frozenset[int]:
-        """Numbers of the ranks that are named by themselves or by others."""
-        return frozenset(rank for rank, _ in self.reached)
-
-
 def environment(ranks: int) -> dict[str, str]:
     """Variables of a program whose `ranks` processes the site's launcher starts."""
     described = {} if ranks > LARGEST_WORLD else _VARIABLES["described"]
@@ -87,7 +74,7 @@ def launch_words(argv: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:
 
 
 def program(
-    argv: Sequence[str], parameters: Mapping[str, Any], node: NodeFacts, name: str,
+    argv: Sequence[str], parameters: Asked, node: NodeFacts, name: str,
     variables: Mapping[str, str], collect: tuple[str, ...] = (),
 ) -> Program:  # fmt: skip
     """The ranks of an allocation: started by the site or, where it has no launcher, inside.
@@ -108,9 +95,7 @@ def program(
     return Program(launch_words(argv, cpus), cpus, variables, {}, collect)
 
 
-def in_one_world(
-    program: Program, parameters: Mapping[str, Any], node: NodeFacts, where: str
-) -> Program:
+def in_one_world(program: Program, parameters: Asked, node: NodeFacts, where: str) -> Program:
     """A program with the ranks of its allocation in one world of MPI; raises as `placed` does."""
     program = placed(program, parameters, node, where)
     variables = {**environment(program.ranks), **program.environment}
@@ -157,14 +142,18 @@ def machines(command: Sequence[str], nodes: int) -> int:
     return len(command[command.index(_HOSTS) + 1].split(",")) if _HOSTS in command else nodes
 
 
-def read_world(stderr: str) -> World:
-    """What the ranks say; lines that are cut or of something else are passed over."""
+def read_world(stderr: str) -> tuple[frozenset[str], Counter[tuple[int, str]]]:
+    """The ranks' MPI jobs by their names, and how many reach a rank by (rank, transport).
+
+    There is a single job if the ranks form one world; over `self` a rank reaches itself. Lines that
+    are cut or of something else are passed over.
+    """
     # Each rank names each other one: half a million lines of 720 ranks.
     lines = Counter(line.groups() for line in _REACHED.finditer(stderr))
     reached = Counter[tuple[int, str]]()
     for (transport, _, rank), times in lines.items():
         reached[int(rank), transport] += times
-    return World(frozenset(job for _, job, _ in lines), reached)
+    return frozenset(job for _, job, _ in lines), reached
 
 
 def require_one_world(outputs: Outputs) -> None:
@@ -183,16 +172,16 @@ def require_world(stderr: str, nodes: int, ranks: int) -> None:
     """
     if ranks > LARGEST_WORLD:
         return
-    world = read_world(stderr)
-    alone = max(len(world.jobs), world.reached[0, "self"])
+    jobs, reached = read_world(stderr)
+    alone, named = max(len(jobs), reached[0, "self"]), {rank for rank, _ in reached}
     if ranks > 1 and alone > 1:
         raise Refused("singletons", f"{alone} worlds of MPI instead of one with {ranks} ranks")
-    if world.ranks != frozenset(range(ranks)):
-        raise Refused("world-size", f"asked for {ranks} ranks, MPI names {len(world.ranks)}")
+    if named != set(range(ranks)):
+        raise Refused("world-size", f"asked for {ranks} ranks, MPI names {len(named)}")
     neighbours = ranks // nodes - 1
     over = {"self": 1, SHARED_MEMORY: neighbours, NETWORK: ranks - 1 - neighbours}
     for rank, (transport, others) in product(range(ranks), over.items()):
-        seen = world.reached[rank, transport]
+        seen = reached[rank, transport]
         # Over the network once over each interface.
         over_each = transport == NETWORK and 0 < others < seen and seen % others == 0
         if seen != others and not over_each:

@@ -7,10 +7,9 @@ not tell when, nor of what is shorter, and it holds no events.
 import re
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
 from parity.benchmarks import reading
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.selfish import quantiles_of
 
 # The most that it has: turns of a millisecond and more are counted in the last one.
@@ -23,7 +22,7 @@ _WHOLE = re.compile(r"[0-9]{1,15}")
 class Oslat(Benchmark):
     """Turns of a pinned loop that took more than a microsecond."""
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         # Its main thread sleeps meanwhile.
         cpu = str(node.cpus[-1])
         argv = (

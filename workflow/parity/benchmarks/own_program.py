@@ -15,7 +15,7 @@ import msgspec
 
 from parity.benchmarks import openmpi
 from parity.benchmarks.description import Metric, Quantity
-from parity.benchmarks.model import SOFTWARE, Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import SOFTWARE, Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import package_version
 from parity.benchmarks.reading import Refused, finite, positive, with_a_point
 from parity.core import private
@@ -134,7 +134,7 @@ class OwnProgram(Benchmark):
             return Availability(False, reason=reason, remedy=remedy)
         return Availability(True, version=package_version(next(iter(command.packages), "")))
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         """Its words with all places filled in, on its CPUs or in the ranks of an allocation."""
         command = self.command
         cpus = node.first_cpus(command.cpus or len(node.cpus), f"{self.name}: cpus")
@@ -227,14 +227,14 @@ def _made(name: str, text: str, factors: str, parameters: str) -> Benchmark:
     return made
 
 
-def in_arm(parameters: Mapping[str, Any], arm: str) -> dict[str, Any]:
+def in_arm(parameters: Asked, arm: str) -> dict[str, Any]:
     """The parameters of a case as an arm runs it: of the lines that are given, its own alone."""
     if not (lines := parameters.get(COMMAND, {}).get("as_given")):
         return dict(parameters)
     return {**parameters, COMMAND: {**parameters[COMMAND], "as_given": {arm: lines[arm]}}}
 
 
-def said(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def said(parameters: Asked) -> dict[str, Any]:
     """The parameters of a case as people read them: a program by its words, as they are run."""
     if COMMAND not in parameters:
         builds = parameters.get(SOFTWARE, {})
@@ -247,7 +247,7 @@ def said(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {**parameters, COMMAND: " ".join(words)}
 
 
-def what_runs(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def what_runs(parameters: Asked) -> dict[str, Any]:
     """The parameters of a case without what only reads its output, or says how it is called."""
     if COMMAND not in parameters:
         return dict(parameters)

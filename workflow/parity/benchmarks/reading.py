@@ -56,22 +56,18 @@ def with_a_point(text: str, what: str) -> str:
 
     Raises Refused: one comma before three digits may be either sign, as in 1,234.
     """
-    commas, points = text.count(","), text.count(".")
-    if not commas:
+    if "," not in text:
         return text
-    decimal = "." if text.rfind(".") > text.rfind(",") else ","
-    other = "," if decimal == "." else "."
-    whole, _, part = text.rpartition(decimal)
-    if commas + points == 1:
+    if text.count(",") == 1 and "." not in text:
+        whole, _, part = text.partition(",")
         if len(part) == 3 and 1 <= len(whole.lstrip("+-")) <= 3 and whole.lstrip("+-0"):
             raise Refused("unparsable", f"{what} is {text[:40]!r}: a decimal comma, or thousands?")
         return f"{whole}.{part}"
-    if points == 0 or (decimal == "," and commas > 1):
-        # Several of one kind are thousands.
-        whole, part, other = text, "", ","
-    if not re.fullmatch(rf"[+-]?\d{{1,3}}(?:{re.escape(other)}\d{{3}})+", whole):
-        raise Refused("unparsable", f"{what} is {text[:40]!r}, not a number")
-    return f"{whole.replace(other, '')}.{part}" if part else whole.replace(other, "")
+    for thousands, decimal in (",.", ".,"):
+        pattern = rf"[+-]?\d{{1,3}}(?:[{thousands}]\d{{3}})+(?:[{decimal}][^.,]*)?"
+        if re.fullmatch(pattern, text):
+            return text.replace(thousands, "").replace(decimal, ".")
+    raise Refused("unparsable", f"{what} is {text[:40]!r}, not a number")
 
 
 def require_short_lines(text: str) -> None:

@@ -4,10 +4,9 @@ Our own program (selfish.c; that of Levy and Ferreira, SAND2021-6125 C, is not p
 loop over the time stamp counter writes down its detours; fixed work quanta (FWQ) are a second look.
 """
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, require_equal
 
@@ -23,7 +22,7 @@ class Selfish(Benchmark):
     sources: ClassVar[tuple[str, ...]] = (SOURCE,)
     binaries: tuple[str, ...] = (compiled_path(SOURCE),)
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         """One process on the last CPU: the first has most interrupts, as Levy's slides say."""
         names = ("mode", "seconds", "threshold_ns", "multiple", "quantum", "capacity")
         words = [str(parameters[name]) for name in names]

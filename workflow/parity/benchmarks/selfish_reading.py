@@ -6,11 +6,9 @@ again and again past the page cache (reading.c); it is selfish's parent, so it e
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused
 from parity.benchmarks.selfish import Selfish
@@ -27,7 +25,7 @@ class SelfishReading(Selfish):
     sources = (*Selfish.sources, READING)
     binaries = (*Selfish.binaries, compiled_path(READING))
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         node.first_cpus(2, f"{self.name}: the CPUs of selfish and of the reader")
         program = super().program({**parameters, **_MODE}, node)
         others = ",".join(map(str, node.cpus[:-1]))

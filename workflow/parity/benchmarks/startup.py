@@ -1,11 +1,9 @@
 """Start-up: the time to run a program that does nothing, in each runtime."""
 
 import math
-from collections.abc import Mapping
 from statistics import median
-from typing import Any
 
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused
 
 
@@ -15,7 +13,7 @@ class StartUp(Benchmark):
     A cold start has an empty page cache; a warm one finds runtime, image and program in memory.
     """
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         times, is_cold = parameters["repetitions"], parameters["cache"] == "cold"
         return Program(self.binaries, node.cpus[:1], repetitions=times, drop_caches=is_cold)
 

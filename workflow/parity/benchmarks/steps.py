@@ -4,11 +4,8 @@ All ranks do the same work and wait for the last one (steps.c). A model derives 
 (`selfish`) how noise grows with ranks; this is the loop that the model is of.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from parity.benchmarks import openmpi
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, require_equal
 from parity.benchmarks.selfish import NOT_LOCKED
@@ -25,7 +22,7 @@ class Steps(Benchmark):
     sources = (SOURCE,)
     binaries = (compiled_path(SOURCE), openmpi.LAUNCHER)
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         """The ranks of an allocation; without one a single rank on the last CPU."""
         asked = [str(parameters[name]) for name in ("steps", "work_us", "idle_us")]
         words = (self.binaries[0], str(parameters.get("ranks", 1)), *asked, FILE)

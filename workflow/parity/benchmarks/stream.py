@@ -6,12 +6,11 @@ last-level cache, as the run rules ask: a build for the node at hand would fit o
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from parity.benchmarks import reading
 from parity.benchmarks.description import described
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
 from parity.benchmarks.reading import Printed, Refused, Said, require_agreement, require_at_most
 from parity.core.errors import UserError
@@ -47,14 +46,14 @@ def conforms(elements: int, last_level_cache: int) -> bool:
 
 def elements_for(node: NodeFacts) -> int:
     """The smallest build that conforms on this node; `UserError` if none does."""
-    fitting = [elements for elements in BUILDS if conforms(elements, node.last_level_cache)]
-    if not fitting:
-        told = f"{node.last_level_cache / 2**20:.0f} MiB" if node.last_level_cache else "unknown"
-        problem = f"no build of STREAM is for this node's last-level cache ({told})"
-        action = "give elements in the study: arrays of four times the cache"
-        allowed = ", ".join(map(str, BUILDS))
-        raise UserError(problem, where="stream: elements", allowed=allowed, action=action)
-    return fitting[0]
+    cache = node.last_level_cache
+    if fitting := next((elements for elements in BUILDS if conforms(elements, cache)), 0):
+        return fitting
+    told = f"{cache / 2**20:.0f} MiB" if cache else "unknown"
+    problem = f"no build of STREAM is for this node's last-level cache ({told})"
+    action = "give elements in the study: arrays of four times the cache"
+    allowed = ", ".join(map(str, BUILDS))
+    raise UserError(problem, where="stream: elements", allowed=allowed, action=action)
 
 
 class Stream(Benchmark):
@@ -64,7 +63,7 @@ class Stream(Benchmark):
     binaries = tuple(build_path(elements) for elements in BUILDS)
     # Not `sized_by` its elements: the cache sets them, and the passes are fixed when it is built.
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         threads, elements = parameters["threads"], parameters["elements"] or elements_for(node)
         needed, allowed = ARRAYS * ELEMENT_BYTES * elements, MEMORY_FRACTION * node.memory
         if needed > allowed:

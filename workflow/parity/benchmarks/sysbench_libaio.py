@@ -4,11 +4,9 @@ Only the bare machine's build of Torrez et al. 2019, section IV-A, had linked th
 the test never calls; both builds are run in every arm, so library and container are told apart.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from parity.benchmarks.model import NodeFacts, Program
+from parity.benchmarks.model import Asked, NodeFacts, Program
 from parity.benchmarks.programs import SpackPackage, program_path
 from parity.benchmarks.sysbench import SysbenchCpu
 
@@ -26,7 +24,7 @@ class SysbenchLibaio(SysbenchCpu):
     )
     binaries = tuple(program_path(build, "sysbench") for build in ("sysbench-libaio", "sysbench"))
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         program = super().program(parameters, node)
         path = self.binaries[self.factors["libaio"].index(parameters["libaio"])]
         return replace(program, argv=(path, *program.argv[1:]))

@@ -11,7 +11,6 @@ from pathlib import Path
 from textwrap import shorten
 
 import pandas as pd
-from jinja2 import StrictUndefined, Template
 
 from parity.analysis import dataset
 from parity.checks.side import Programs, Side
@@ -21,7 +20,7 @@ from parity.core.errors import UserError
 from parity.core.spack_paths import PREFIX
 from parity.measure import node
 from parity.plan.plan import Plan
-from parity.preview.terminal import aligned
+from parity.preview.terminal import aligned, rendered
 from parity.runtimes.model import SHARED
 
 # Programs of Debian by path: MD5 sum of the package and of the file.
@@ -239,10 +238,9 @@ def report(audit: ParityAudit, programs: Programs, is_foreign: bool = False) -> 
         own = [each for each in audit.interface if each.arm == side.arm]
         return aligned([(f"    {each.fact}", _in_words(each)) for each in own]) if own else []
 
-    source = Path(__file__).with_suffix(".txt.j2").read_text(encoding="utf-8")
-    template = Template(source, undefined=StrictUndefined, trim_blocks=True)
-    text: str = template.render(
-        audit=audit, base=base, programs=aligned(_findings(programs, base, audit.likenesses)),
+    text = rendered(
+        Path(__file__).with_suffix(".txt.j2"), audit=audit, base=base,
+        programs=aligned(_findings(programs, base, audit.likenesses)),
         differences=differences, shorten=lambda reason: shorten(reason, _LINE, placeholder="…"),
         confounded=confounded,
         unknown=[row.title for row in audit.likenesses if row.verdict == dataset.NOT_RECORDED],

@@ -40,8 +40,17 @@ exec "$@"
 """
 # Ends with what `is_whole` looks for.
 _SCRIPT = _VARIABLES + Path(__file__).with_suffix(".sh").read_text(encoding="utf-8")
-# The words of side.yaml, which says what each is: `status`, `spelt` and `limits`.
-_WORDS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes())
+
+
+class _Words(Document, frozen=True):
+    """The words of side.yaml, which says what each is."""
+
+    status: dict[str, str]
+    spelt: dict[str, dict[str, str]]
+    limits: tuple[str, ...]
+
+
+_WORDS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=_Words)
 
 
 def question(paths: Sequence[str], cpus: Sequence[int], tools: str = "") -> list[str]:
@@ -86,7 +95,7 @@ def parse_interface(
         "kernel": first("kernel"), "glibc": first("glibc"),
         "transparent huge pages": selected(first("huge-pages-enabled")),
         "huge page defragmentation": selected(first("huge-pages-defrag")),
-        **{name: status.get(key, "") for key, name in _WORDS["status"].items()},
+        **{name: status.get(key, "") for key, name in _WORDS.status.items()},
         "/dev/shm": _shared_memory(first("shm")),
         "root file system": filesystem, "root options": options,
         "namespaces of its own": " ".join(foreign) or ("none" if inside else ""),
@@ -97,8 +106,7 @@ def parse_interface(
         **dict(_limit(line) for line in said.get("limit", ())[1:]),
         **_control_group(said.get("cgroup", ())),
     }  # fmt: skip
-    spelt = _WORDS["spelt"]
-    return {name: spelt.get(name, {}).get(value, value) for name, value in facts.items()}
+    return {name: _WORDS.spelt.get(name, {}).get(value, value) for name, value in facts.items()}
 
 
 def _pair(line: str, separator: str) -> tuple[str, str]:
@@ -146,7 +154,7 @@ def _control_group(lines: Iterable[str]) -> dict[str, str]:
 
     def is_open(file: str, value: str) -> bool:
         first = value.partition(" ")[0]
-        has_limits = file in _WORDS["limits"]
+        has_limits = file in _WORDS.limits
         return has_limits and (first == "max" or (first.isdecimal() and int(first) >= 2**60))
 
     found: dict[str, str] = {}

@@ -79,7 +79,7 @@ class Cell:
     parameters: Mapping[str, Any]
     identity: str  # whether both ran the same binary, a name from `parity.analysis.dataset`
     shortage: str  # the commonest reason why a run does not count; empty if all do
-    # With which a comparison with the reference is, each has to agree; empty for it alone.
+    # All that a comparison with the reference is made with, each of which has to agree; or none.
     natives: tuple[str, ...] = ()
 
     @property
@@ -142,7 +142,7 @@ class Cell:
         One of each block, or of each node or session that blocks share; against several
         references a row for each (`Typical`).
         """
-        return self.evidence(ratio, control).units.effects
+        return self.evidence(ratio, control).effects
 
     def numbered(self, by_block: Mapping[str, float]) -> dict[int, float]:
         """The same by the number of the block."""

@@ -1,7 +1,7 @@
 """A claim judged by its tests, from all datasets of one system: all must hold, or most cells."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -65,15 +65,14 @@ class Verdict:
         of_most = _tests_of_most(self.claim)
         rest = [found for found in self.all if found.test not in of_most]
         pool = [found for found in self.findings if found.test in of_most]
-        p = max((f.p_value for f in rest if f.p_value is not None), default=None)
+        p = [f.p_value for f in rest if f.p_value is not None]
         of_each = [f.p_against for f in rest if f.p_against is not None]
-        against = min(1.0, len(of_each) * min(of_each)) if of_each else None
-        if not pool:
-            return p, against
-        worst = _worst(pool).values()
-        against_most = _partial(worst, AGAINST, (len(worst) + 1) // 2)
-        both = [against_most] if against is None else [against_most, against]
-        return max(p or 0.0, p_of_most(pool)), min(1.0, len(both) * min(both))
+        against = [min(1.0, len(of_each) * min(of_each))] if of_each else []
+        if pool:
+            worst = _worst(pool).values()
+            p.append(p_of_most(pool))
+            against.append(_partial(worst, AGAINST, (len(worst) + 1) // 2))
+        return max(p, default=None), min(1.0, len(against) * min(against)) if against else None
 
 
 def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
@@ -199,52 +198,47 @@ def coverage(chosen: Selection, decided: Iterable[DecidedCell]) -> tuple[str, st
     at none of its levels says so itself and takes nothing from the rest.
     """
     several = {name: levels for name, levels in chosen.parameters.items() if len(levels) > 1}
-    wanted, cells = several | dict(chosen.levels), list(decided)
-    arms = {arm for arm, _ in cells}
-    reached = {name: levels for name, levels in wanted.items() if _there(name, levels, cells, arms)}
-    words, most = [], terms.SUPPORTED
+    wanted = {name: [*map(str, of)] for name, of in {**several, **chosen.levels}.items()}
+    cells = [(arms, {name: str(level) for name, level in at.items()}) for arms, at in decided]
+    every = {arms for arms, _ in cells}
+
+    def there(name: str, among: Sequence[DecidedCell]) -> list[str]:
+        """The declared levels of a parameter that these cells have of each of the arms."""
+        held = {one: {arms for arms, at in among if at.get(name) == one} for one in wanted[name]}
+        return [one for one, arms in held.items() if arms and arms == every]
+
+    reached, said = [name for name in wanted if there(name, cells)], []
     for name, declared in wanted.items():
-        others = [(other, levels) for other, levels in reached.items() if other != name]
-        fitting = [cell for cell in cells if all(_has(cell[1], *other) for other in others)]
-        there = _there(name, declared, fitting, arms)
-        words.append(_covered(name, declared, there, [p[name] for _, p in cells if name in p]))
-        ends = terms.ORDER_OK if not there else terms.HOLDS_IN_PART
-        ends = terms.SUPPORTED if len(there) == len(declared) else ends
-        most = min(most, ends, key=terms.VERDICTS.index)
-    return "nothing decided" if words and not cells else ", ".join(words), most
+        others = [other for other in reached if other != name]
+        fitting = [cell for cell in cells if all(cell[1].get(o) in wanted[o] for o in others)]
+        seen = dict.fromkeys(at[name] for _, at in cells if name in at)
+        said.append(_covered(name, declared, there(name, fitting), seen))
+    words = ", ".join(told for told, _ in said) if cells or not said else "nothing decided"
+    ends = (most for _, most in said)
+    return words, min(ends, key=terms.VERDICTS.index, default=terms.SUPPORTED)
 
 
-def _covered(name: str, declared: Sequence[Any], there: Sequence[Any], seen: Sequence[Any]) -> str:
-    """In words: `1 of 10 node counts`, `the same size`, `size 24 for 104`."""
+def _covered(
+    name: str, declared: Sequence[str], there: Sequence[str], seen: Iterable[str]
+) -> tuple[str, str]:
+    """In words: `1 of 10 node counts`, `the same size`, `size 24 for 104`; and the most for it."""
 
     def called(count: int) -> str:
         several = "s" * (count != 1)
         return f"{CALLED[name]}{several}" if name in CALLED else f"level{several} of {name}"
 
-    def told(levels: Sequence[Any]) -> str:
+    def told(levels: Sequence[str]) -> str:
         return listed(levels if len(levels) <= 3 else [f"{levels[0]} to {levels[-1]}"])
 
     planned, reached = len(declared), len(there)
     if reached == planned:
-        return f"{f'all {planned}' if planned > 1 else 'the same'} {called(planned)}"
+        share = f"all {planned}" if planned > 1 else "the same"
+        return f"{share} {called(planned)}", terms.SUPPORTED
     if there:
-        return f"{reached} of {planned} {called(planned)}"
-    instead = [level for level in dict.fromkeys(map(str, seen)) if level not in map(str, declared)]
-    if not instead:
-        return f"not {called(planned)} {told(declared)}"
-    return f"{called(len(instead))} {told(instead)} for {told(declared)}"
-
-
-def _there(
-    name: str, declared: Sequence[Any], cells: Sequence[DecidedCell], arms: Set[tuple[str, str]]
-) -> list[Any]:
-    """The declared levels of a parameter that the cells have of each of the arms."""
-    at_level = ((level, {arm for arm, p in cells if _has(p, name, [level])}) for level in declared)
-    return [level for level, there in at_level if arms and there == arms]
-
-
-def _has(parameters: Mapping[str, Any], name: str, levels: Sequence[Any]) -> bool:
-    return name in parameters and str(parameters[name]) in map(str, levels)
+        return f"{reached} of {planned} {called(planned)}", terms.HOLDS_IN_PART
+    if instead := [level for level in seen if level not in declared]:
+        return f"{called(len(instead))} {told(instead)} for {told(declared)}", terms.ORDER_OK
+    return f"not {called(planned)} {told(declared)}", terms.ORDER_OK
 
 
 def of_datasets(found: Sequence[Sequence[Finding]], every_pair: bool = False) -> list[Finding]:

@@ -24,7 +24,7 @@ class Published:
 class Defect:
     """A row of config/published/statements.csv: a statement that arithmetic alone can check.
 
-    That of tests/unit/claims/test_published.py. Nothing is mended: the discussion says it.
+    tests/unit/claims/test_published.py makes it. Nothing is mended, the discussion says it.
     """
 
     study: str
@@ -36,7 +36,7 @@ class Defect:
 
 
 def load_published(path: Path) -> dict[str, dict[str, Published]]:
-    """The numbers of config/published/claims.csv by claim and `<metric>/<runtime>`."""
+    """Numbers of config/published/claims.csv by claim and `<metric>/<runtime>`; or UserError."""
     numbers: dict[str, dict[str, Published]] = {}
     for index, row in enumerate(read_rows(path, COLUMNS)):
         where, key = row_of(path, index), f"{row['metric']}/{row['runtime']}"
@@ -67,24 +67,15 @@ def published_tables(folder: Path) -> dict[str, pd.DataFrame]:
     component; the bars, s, a row per figure, code and what the x axis has, and a column per series.
     Raises UserError: a value is missing, no number, or there twice.
     """
-    return {TABLE_1: table_1(folder / TABLE_1), FIGURES: figures(folder / FIGURES)}
-
-
-def table_1(path: Path) -> pd.DataFrame:
-    """The table of `published_tables`."""
-    named, values = ["configuration", "component"], ["percent", "time_ms"]
-    given = _values(path, [*named, "benchmark", *values], [*named, "benchmark"], values)
-    table = given.pivot(index=["benchmark"], columns=named, values=values)
+    named, numbers = ["configuration", "component"], ["percent", "time_ms"]
+    columns = [*named, "benchmark", *numbers]
+    given = _values(folder / TABLE_1, columns, [*named, "benchmark"], numbers)
+    table = given.pivot(index=["benchmark"], columns=named, values=numbers)
     if table.isna().any(axis=None):
-        raise UserError(f"a cell of {path.name} is missing", where=str(path.parent))
-    return table
-
-
-def figures(path: Path) -> pd.DataFrame:
-    """The bars of `published_tables`."""
+        raise UserError(f"a cell of {TABLE_1} is missing", where=str(folder))
     rows, columns = ["place", "benchmark", "x"], ["place", "figure", "benchmark", "x", "series"]
-    given = _values(path, [*columns, "seconds"], [*rows, "series"], ["seconds"])
-    return given.pivot(index=rows, columns="series", values="seconds")
+    bars = _values(folder / FIGURES, [*columns, "seconds"], [*rows, "series"], ["seconds"])
+    return {TABLE_1: table, FIGURES: bars.pivot(index=rows, columns="series", values="seconds")}
 
 
 def _values(path: Path, columns: list[str], named: list[str], values: list[str]) -> pd.DataFrame:

@@ -5,13 +5,12 @@ a campaign in which all is decided there is nothing to conclude.
 """
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from parity.measure.progress import lasted
-from parity.plan.looks import Look, batches_of, read_look, write_look
+from parity.plan.looks import batches_of, read_look, write_look
 from parity.plan.plan import read_plan
 from parity.preview.terminal import folded
 from parity.records.dataset import collect, measured_blocks
@@ -24,25 +23,16 @@ def look(
     planned, live = read_plan(plan), plan.parent
     seen = [name for name, batch in batches_of(planned).items() if batch.stage < number]
     folders = measured_blocks(live / f"batches/{name}.json" for name in seen)
-    last = read_look(before) if before else None
+    last, path = read_look(before) if before else None, live / f"looks/{number}.json"
     if last and (last.seen == len(folders) or last.is_over(planned)):
         # The time is over, or nothing went on: there is nothing new to look at.
-        found = replace(last, number=number, blocks=planned.looks[number - 1])
-    else:
-        found = _looked(number, plan, folders, images, exclusions, system, last)
-    write_look(live / f"looks/{number}.json", found)
-
-
-def _looked(
-    number: int, plan: Path, folders: Sequence[Path], images: Path, exclusions: Path, system: str,
-    last: Look | None,
-) -> Look:  # fmt: skip
+        write_look(path, replace(last, number=number, blocks=planned.looks[number - 1]))
+        return
     from parity.analysis import analysis
     from parity.analysis.dataset import load_exclusions
     from parity.analysis.looks import look_at
     from parity.report import answer
 
-    planned = read_plan(plan)
     with tempfile.TemporaryDirectory() as temporary:
         # Named as the whole dataset will be, because exclusions name it.
         so_far = Path(temporary) / "live" / planned.campaign
@@ -54,7 +44,7 @@ def _looked(
     bounds = answer.in_short((planned, analysed.analysis.comparisons)) or ["no bound yet"]
     blocks = f"{found.seen} blocks: {'; '.join([*bounds, found.said(planned)])}"
     print("\n".join(folded(blocks, "")))
-    return found
+    write_look(path, found)
 
 
 def analyse(plan: Path, exclusions: Path, events: Path) -> None:

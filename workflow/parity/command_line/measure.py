@@ -29,8 +29,8 @@ from parity.core.files import refuse_name
 from parity.core.package import PROJECT
 from parity.core.settings import load_yaml, schema
 from parity.core.wording import listed
-from parity.measure.busy import Begun, design_here
 from parity.measure.documents import BLOCK, read_sessions
+from parity.measure.side_by_side import Begun, design_here
 from parity.plan.plan import IN_TURN, PLAN, SIDE_BY_SIDE, read_plan
 from parity.plan.system import load_system
 from parity.preview.terminal import duration

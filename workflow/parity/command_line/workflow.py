@@ -91,7 +91,7 @@ def _call(target: str, archive: str) -> None:
 
 def call_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """The command line and the environment of Snakemake; UserError: it is not beside our Python."""
-    # As are the programs that rules call; their folder need not be the first on PATH.
+    # So are the programs that rules call, and that folder need not be the first on PATH.
     program = Path(sys.executable).with_name("snakemake")
     if not program.exists():
         action = "make environment, in a clone; or pip install the project with all that it needs"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import Environment, StrictUndefined
 
 from parity.analysis import outcomes, tables
 from parity.analysis.analysis import analyse
@@ -16,6 +15,7 @@ from parity.analysis.decision import Decision
 from parity.analysis.methods import holm
 from parity.diagnose.steps import CONTAINER, Step
 from parity.diagnose.study import NATIVE, PROGRAM, last_words, never_well, without_starts
+from parity.preview.terminal import rendered
 
 ANSWER, WIDTH, ALPHA = "answer.txt", 80, 0.05
 
@@ -84,14 +84,11 @@ def answer_of(
     reached = [rung.ratio.estimate for rung in rungs[:-1] if not rung.fails]
     if causes and causes[0] != CONTAINER and reached and not last.fails:
         share = math.log(reached[-1]) / math.log(last.ratio.estimate)
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"interval": _interval, "wrapped": _wrapped}
-    source = Path(__file__).with_name("answer.txt.j2").read_text(encoding="utf-8")
-    text: str = environment.from_string(source).render(
+    return rendered(
+        Path(__file__).with_name("answer.txt.j2"), interval=_interval, wrapped=_wrapped,
         rungs=rungs, causes=causes, control=control, differs=differs, steps=steps, share=share,
         percent=f"±{100 * margin:g} %", fails={rung.title: rung.fails for rung in rungs},
     )  # fmt: skip
-    return text
 
 
 def _interval(decision: Decision) -> str:

@@ -68,8 +68,8 @@ class Namespace:
         psutil.wait_procs(left, timeout=5.0)
 
 
-def new_namespace() -> Namespace:
-    """A new one, marked as ours; whoever closes its file gives it up. Raises OSError."""
+def held_namespace(held: ExitStack) -> Namespace:
+    """A new one, marked as ours, that ends with the stack, and whoever is in it; raises OSError."""
 
     def mark() -> Namespace:
         made = Namespace(os.open("/proc/thread-self/ns/net", os.O_RDONLY))
@@ -77,12 +77,7 @@ def new_namespace() -> Namespace:
         output_of(["ip", "link", "set", "lo", "alias", ours, "up"])
         return made
 
-    return _in_a_thread("unshare", (_CLONE_NEWNET,), mark)
-
-
-def held_namespace(held: ExitStack) -> Namespace:
-    """A new namespace that ends with the stack, and whoever is still in it."""
-    made = new_namespace()
+    made = _in_a_thread("unshare", (_CLONE_NEWNET,), mark)
     held.callback(os.close, made.file)
     held.callback(made.empty, GRACE_SECONDS)
     return made

@@ -26,10 +26,9 @@ from parity.core.package import extensions_with
 from parity.measure import gates, inner_command, places, timed_process
 from parity.measure.documents import RECORD, STARTED, ArmState, Gate, RunRecord, Started
 from parity.measure.inner_command import HOST, RANK, clean_up, launched, on_each_node
-from parity.measure.node import steal_fraction
+from parity.measure.node import Sampler, steal_fraction
 from parity.measure.node_check import arm_state, check_arm, host_namespaces
 from parity.measure.progress import LIMIT_REFUSED
-from parity.measure.sampling import Sampler
 from parity.measure.session import Session
 from parity.measure.timed_process import end_orphans, launch_environment, run_and_wait, started
 from parity.plan.plan import Case
@@ -250,7 +249,7 @@ def make_attempt(order: Order, folder: Path) -> RunRecord:
 
 
 def begun(order: Order, folder: Path, work: Path = places.WORK) -> Attempt:
-    """An attempt that is written down as started, with the program's files in `work`."""
+    """An attempt, written down as started; its program's files lie in `work`, which was empty."""
     program, state = order.program, (folder / "state").resolve()
     launch = Launch(name_in(folder), order.state.image, SCRATCH, state, cpus=program.cpus)
     launch = replace(launch, name=f"{launch.name}-{RANK}", host=HOST) if program.ranks else launch
@@ -278,7 +277,7 @@ def ending_left_overs(*attempts: Attempt) -> Iterator[None]:
 
 
 def ended(attempt: Attempt) -> RunRecord:
-    """The record of an attempt that ran, written down; returns and raises as `make_attempt`."""
+    """The record of an attempt that ran, written down; raises as `make_attempt`."""
     order, folder = attempt.order, attempt.folder
     places.refuse_when_full(folder)
     collected = (attempt.work.glob(pattern) for pattern in order.program.collect)

@@ -5,7 +5,6 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
@@ -97,21 +96,14 @@ def run_block(
 
 def _no_pairs(plan: Plan, block: Block) -> str:
     """Why a block's pairs, if any, cannot be made; UserError if the study is of nothing else."""
-    if not plan.is_pair(block) or not (refused := refused_pairs(plan.design == EITHER)):
-        return ""
-    if plan.is_paired:
-        raise refused
-    return refused.what
-
-
-@cache
-def refused_pairs(may_take_turns: bool) -> UserError | None:
-    """Why no pairs can be made here, asked once in a process; None if they can."""
-    try:
-        make_ready(may_take_turns)
-    except UserError as refused:
-        return refused
-    return None
+    if plan.is_pair(block):
+        try:
+            make_ready(plan.design == EITHER)
+        except UserError as refused:
+            if plan.is_paired:
+                raise
+            return refused.what
+    return ""
 
 
 def end_interrupted(folder: Path) -> None:

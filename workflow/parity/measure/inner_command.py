@@ -96,8 +96,11 @@ def rank_evidence(stderr: str) -> dict[int, dict[str, str]]:
 def seconds_of_ranks(
     ranks: Mapping[int, Mapping[str, str]], host: str, outer: float
 ) -> float | None:
-    """From the first start to the last end of the ranks on a node; None if they do not tell."""
-    # Of one node, because clocks differ; programs end together. `outer`: with the launcher's time.
+    """Seconds from the first start to the last end of the ranks on a node; None if not told.
+
+    Of one node, because clocks differ; programs end together. `outer`: of the whole start, in
+    seconds, with the launcher's own.
+    """
     there = [each for each in ranks.values() if each["node"] == host]
     began, ended = ([each.get(name, "") for each in there] for name in ("began", "ended"))
     if not there or not all(time.isdecimal() for time in began + ended):

@@ -20,9 +20,7 @@ from parity.benchmarks.programs import altered
 from parity.core.errors import UserError
 from parity.measure import gates, inner_command, node, places
 from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeState, Question
-from parity.measure.inner_command import sweep
 from parity.measure.node import wait_until_idle
-from parity.measure.places import SHARED_MEMORY, WORK, lay_out, tool, tools_for
 from parity.measure.timed_process import launch_environment
 from parity.runtimes import every_arm, model
 from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, Arm, Image, Launch
@@ -48,7 +46,7 @@ def audit_arm(
     cannot run the audit. `binaries`: absolute paths by benchmark. `tools`: of `tools_for`.
     """
     paths = sorted({path for group in binaries.values() for path in group})
-    shell = tool(tools, "/bin/sh")
+    shell = places.tool(tools, "/bin/sh")
     witness = [*shell, "-c", inner_command.WITNESS, inner_command.EVIDENCE.strip()]
     answer, said = run_in_arm(arm, image, [*witness, *audit_script(paths, shell)])
     audited = {program.path: program for program in answer.programs}
@@ -103,7 +101,7 @@ def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
     """
     make_ready()
     places.stage(question.needs)
-    lay_out(tools_for(question.images))
+    places.lay_out(places.tools_for(question.images))
     size, facts, ours = node.node_facts(), node.facts(), host_namespaces()
     checked = check_arms(question, ours) if question.arms else {}
     if folder:
@@ -163,10 +161,10 @@ def image_digests(
 def make_ready() -> None:
     """Make this node's working folder; end and remove what an earlier session left in it."""
     places.make_places(SCRATCH)
-    sweep()
-    places.end_processes_in(WORK)
-    places.emptied(WORK)
-    places.remove_own(SHARED_MEMORY)
+    inner_command.sweep()
+    places.end_processes_in(places.WORK)
+    places.emptied(places.WORK)
+    places.remove_own(places.SHARED_MEMORY)
 
 
 def _wait_for_the_others(nodes: int, folder: Path) -> None:
@@ -197,7 +195,7 @@ def check_arm(
     """
     if any(state.obstacle):
         return state, ()
-    tools = tools_for(question.images)
+    tools = places.tools_for(question.images)
     try:
         audited, evidence = audit_arm(arm, state.image, question.binaries, tools)
     except AuditError as error:

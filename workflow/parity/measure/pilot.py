@@ -26,11 +26,10 @@ from parity.core.errors import UserError
 from parity.core.files import as_text
 from parity.measure import places
 from parity.measure.attempt import Order, make_attempt
-from parity.measure.busy import Begun, design_here
 from parity.measure.inner_command import without_evidence
 from parity.measure.node import facts, node_name
 from parity.measure.session import Session, begin_session, this_allocation
-from parity.measure.side_by_side import refusal
+from parity.measure.side_by_side import Begun, design_here, refusal
 from parity.plan.making import make_plan
 from parity.plan.plan import Case
 from parity.plan.study import Pilot, Study

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -28,8 +29,9 @@ from parity.core.files import digest
 from parity.measure import inner_command, places
 from parity.measure.attempt import Attempt, NotStarted, Order, begun, ended, ending_left_overs
 from parity.measure.documents import Gate, RunRecord
-from parity.measure.node import read, steal_fraction
+from parity.measure.node import busy_now, read, steal_fraction
 from parity.measure.timed_process import end_orphans, launch_environment, run_and_wait
+from parity.plan.plan import IN_TURN, SIDE_BY_SIDE
 from parity.runtimes.limits import CONTROL_GROUPS, CpuLimit, control_group_version
 from parity.runtimes.model import KERNEL, SCRATCH, Arm
 
@@ -44,6 +46,7 @@ _TRIED = dict[Path, str]()  # why there is none, by where it should be
 _WEIGHTS = ("cpu.shares", "cpu.weight", "cpu.idle", "cpu.cfs_quota_us", "cpu.max")
 # Of a pair's time; beyond it costs differ by a third or more, which turns show as well.
 MOST_ALONE = 0.25
+WINDOWS = 12  # three seconds in all, of which the quietest tells: a busy node is so in each
 # Enters the groups whose files stand before `--`.
 _ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit; shift; done; shift; exec "$@"'
 
@@ -89,6 +92,25 @@ def obstacle() -> str:
     except UserError as refused:
         return refused.what
     return ""
+
+
+class Begun(NamedTuple):
+    """The design of a campaign that begins now, and why in a line; empty on an idle node."""
+
+    design: str
+    said: str = ""
+
+
+def design_here(most_busy: float) -> Begun:
+    """Side by side where others take more than this share of the node, and pairs can be made."""
+    busy, cpus = min(busy_now() for _ in range(WINDOWS)), psutil.cpu_count() or 1
+    if busy <= most_busy:
+        return Begun(IN_TURN)
+    said = f"this node is busy ({busy * cpus:.1f} of {cpus} CPUs)"
+    if why := obstacle():
+        return Begun(IN_TURN, f"{said}, and is waited for: {why}")
+    blind = "what a program waits for is not in it"
+    return Begun(SIDE_BY_SIDE, f"{said}: CPU time side by side, on one CPU; {blind}")
 
 
 def make_ready(may_take_turns: bool) -> None:

@@ -28,13 +28,9 @@ class SystemKind(Document, frozen=True):
     """What follows from one kind of system, or from several together."""
 
     label: str  # its name, such as vm; several are joined by ` + `
+    conduct: str  # how runs came about, for the paper's abstract; `{reference}` is its title
     note: str = ""  # what stands in every figure and table; empty where the system's name says it
     threat: str = ""  # what it means for validity, for the paper
-    # How the runs came about, for the paper's abstract; `{reference}` is its title.
-    conduct: str = (
-        "We ran the same programs in the reference ({reference}) and in the runtimes of each plan "
-        "that the machine offers, in randomised blocks."
-    )
     margin: str = "a margin that was fixed before the measurement"  # of a test for equivalence
     support: str = MACHINE  # CLUSTER where sizes measured on it can support a published size
     one_host: bool = False  # whether its nodes are namespaces of one host, so one block at a time

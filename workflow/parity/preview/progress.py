@@ -156,16 +156,15 @@ def progress_lines(
 ) -> list[str]:
     """The whole picture; `stopped`: blocks of which Snakemake said that their job failed."""
     done = sum(block.finished for block in blocks)
-    begun = [block for block in blocks if block.updated is not None and not block.finished]
+    begun = [(block, block.updated) for block in blocks if block.updated and not block.finished]
     waiting = len(blocks) - done - len(begun)
     head = f"{plan.campaign}: {done} of {len(blocks)} blocks done, {len(begun)} begun, {waiting}"
     lines = [f"{head} waiting", f"  {_runs(blocks)}", f"  {rest(blocks, stopped, plan.minutes)}"]
     # A run is counted when it is settled, which its time limit and attempts bound.
     longest = max(case.timeout_seconds for case in plan.cases) * plan.attempts
     silent = timedelta(seconds=longest, minutes=BESIDE_PROGRAMS_MINUTES)
-    for block in begun[:MOST_BLOCKS_NAMED]:
-        assert block.updated is not None
-        age = now - block.updated
+    for block, updated in begun[:MOST_BLOCKS_NAMED]:
+        age = now - updated
         ended = f"{duration(max(0.0, age.total_seconds()))} ago"
         if block.block in stopped:
             said = f"stopped with an error {ended}"

@@ -28,7 +28,7 @@ from parity.core.wording import listed
 from parity.measure.documents import LIVE
 from parity.plan.plan import Plan, cases_of
 from parity.preview.simulated import Noise, Noises
-from parity.preview.terminal import aligned, duration, folded, percent
+from parity.preview.terminal import aligned, duration, folded, percent, said
 
 POWERS = (0.8, 0.9)
 DRAWS, SEED = 200, 20191119  # The error of a power of 80 % is 3 % then.
@@ -42,10 +42,6 @@ NO_SPREAD = 1e-9  # Below this, blocks do not differ but for rounding.
 SECONDS_BESIDE = 1.0
 HEAD = ("case", "margin", "SD (widest)", "blocks", "time")
 PLANNED_HEAD = ("case", "blocks", "provable")
-NOTES = (
-    "SD: of one block's log ratio, variances pooled over arms; widest: of the arm that varies most",
-    "blocks: in which an arm and the A/A pair both pass, as a claim needs; time: of the most",
-)
 Takes = Callable[[str, int], str]  # How long so many blocks take that hold a case, in words.
 Seconds = Mapping[str, float]  # How long the programs of a block take, by case.
 
@@ -150,12 +146,11 @@ class Need:
     metric: str
     margin: float
     planned: int  # blocks that the plan holds of it
-    noise: Noise | None  # None if nothing is known of it, as `proof`
-    proof: Proof | None
+    proof: Proof | None  # None if nothing is known of how it scatters
 
     @cached_property
     def blocks(self) -> tuple[int, ...]:
-        """The fewest for the margin, at each of POWERS; none without noise."""
+        """The fewest for the margin, at each of POWERS; none without proof."""
         return tuple(self.proof.blocks(self.margin, each) for each in POWERS) if self.proof else ()
 
 
@@ -164,9 +159,9 @@ def needs(plan: Plan, noises: Noises) -> list[Need]:
     wanted = {(c.case, c.metric): c.margin for c in plan.comparisons if c.margin is not None}
     planned, found = plan.blocks_of, []
     for (case, metric), margin in wanted.items():
-        known = noise if (noise := noises.of(plan.case(case), metric)).dataset else None
-        proof = Proof(known, arms_of(plan), plan.looks, plan.in_pairs(case)) if known else None
-        found.append(Need(case, metric, margin, planned[case], known, proof))
+        noise = noises.of(plan.case(case), metric)
+        proof = Proof(noise, arms_of(plan), plan.looks, plan.in_pairs(case))
+        found.append(Need(case, metric, margin, planned[case], proof if noise.dataset else None))
     return found
 
 
@@ -180,15 +175,14 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
     """Blocks and time for each margin, and what the planned blocks can prove."""
     if not needs:
         return ["Blocks needed: no comparison of this study has a margin"]
-    powers = " / ".join(f"{100 * wanted:g}" for wanted in POWERS)
-    head = f"Blocks to prove each margin, at {powers} % power, if arms truly cost the same"
     metrics, rows, planned = Counter(need.case for need in needs), [], []
-    by_dataset = defaultdict[str, list[Noise]](list)
+    noises = defaultdict[str, list[Noise]](list)
     for need in needs:
         name = f"{need.case} {need.metric}" if metrics[need.case] > 1 else need.case
         cells: tuple[str, ...] = ("no variance known: measure a pilot",)
-        if (noise := need.noise) and need.proof:
-            by_dataset[noise.dataset].append(noise)
+        if need.proof:
+            noise = need.proof.noise
+            noises[noise.dataset].append(noise)
             cells = (f"no spread between blocks: {FEWEST_FOR_EQUIVALENCE} suffice",)
             if noise.deviation >= NO_SPREAD:
                 spread = f"{percent(noise.deviation)} ({percent(noise.widest)}) %"
@@ -200,16 +194,9 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
                     proven = f"needs {FEWEST_FOR_EQUIVALENCE}"
                 planned.append((name, str(need.planned), proven))
         rows.append((name, f"±{percent(need.margin)} %", *cells))
-    lines = [*folded(head, ""), *(f"  {line}" for line in aligned([HEAD, *rows]))]
-    if planned:
-        lines += ["  What the planned blocks prove"]
-        lines += [f"  {line}" for line in aligned([PLANNED_HEAD, *planned])]
-    notes = []
-    for dataset, those in by_dataset.items():
-        blocks_of, arms = min(one.blocks for one in those), max(one.across - 1 for one in those)
-        other = "" if all(one.same for one in those) else "; ~ with other parameters"
-        notes.append(f"SD from {dataset}, {blocks_of} blocks, {arms} arms{other}")
-    return lines + [line for note in (*notes, *NOTES * bool(notes)) for line in folded(note)]
+    powers = " / ".join(f"{100 * wanted:g}" for wanted in POWERS)
+    needed, provable = aligned([HEAD, *rows]), aligned([PLANNED_HEAD, *planned])
+    return said("needs.txt.j2", powers=powers, needed=needed, provable=provable, noises=noises)
 
 
 def promise_lines(plan: Plan, needs: Sequence[Need], seconds: Seconds | None) -> list[str]:
@@ -222,10 +209,10 @@ def promise_lines(plan: Plan, needs: Sequence[Need], seconds: Seconds | None) ->
     can, cannot, sources, metrics = [], [], set(), Counter(need.case for need in needs)
     for need in needs:
         name = f"{need.case} {need.metric}" if metrics[need.case] > 1 else need.case
-        if need.noise is None or need.proof is None:
+        if need.proof is None:
             cannot.append(f"{name}, of which no scatter is known")
             continue
-        sources.add(need.noise.dataset)
+        sources.add(need.proof.noise.dataset)
         margin = need.proof.margin(reached[need.case], POWERS[0])
         if margin <= NO_SPREAD:
             can.append(f"to any margin in {name}, which does not scatter")

@@ -37,7 +37,7 @@ ASSUMED = 0.01  # Deviation of the log of one run where nothing was ever measure
 ENOUGH_BLOCKS = 10  # So many of this machine tell more of it than any number of another's.
 SEED = 20191118
 Key = tuple[str, str]  # case and metric
-_NO_ANALYSIS = Analysis(**{name: tables.frame(table, []) for name, table in tables.TABLES.items()})
+NO_ANALYSIS = Analysis(**{name: tables.frame(table, []) for name, table in tables.TABLES.items()})
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class Simulator:
     def draw(self, wanted: Sequence[Key], number: int) -> Simulated:
         """One draw of these cases and metrics."""
         drawn = {key: self._numbers(*key, number) for key in wanted}
-        return Simulated(self._dataset, _NO_ANALYSIS, drawn, self._known)
+        return Simulated(self._dataset, NO_ANALYSIS, drawn, self._known)
 
     def _numbers(self, case: str, metric: str, number: int) -> Numbers:
         planned, blocks = self.plan.case(case), self._blocks[case]

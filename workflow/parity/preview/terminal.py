@@ -5,18 +5,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import StrictUndefined, Template
+from jinja2 import Environment, StrictUndefined
 
 LETTERS = 80  # of a line, as in a terminal that nobody has made wider
 
 
+def rendered(template: Path, **facts: Any) -> str:
+    """What a template says of some facts; those that can be called are its filters, too."""
+    made = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters |= {name: fact for name, fact in facts.items() if callable(fact)}
+    return made.from_string(template.read_text(encoding="utf-8")).render(facts)
+
+
 def said(template: str, **facts: Any) -> list[str]:
     """The lines that a template beside this module says of some facts."""
-    source = Path(__file__).with_name(template).read_text(encoding="utf-8")
-    made = Template(source, undefined=StrictUndefined, trim_blocks=True)
     facts |= {"percent": percent, "duration": duration}
-    text: str = made.render(facts, fold=lambda *text: "\n".join(folded(*text)))
-    return text.splitlines()
+    facts["fold"] = lambda *text: "\n".join(folded(*text))
+    return rendered(Path(__file__).with_name(template), **facts).splitlines()
 
 
 def duration(seconds: float) -> str:

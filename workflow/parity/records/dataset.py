@@ -26,12 +26,10 @@ from parity.measure.documents import BATCH, BLOCK, BLOCK_FOLDERS, RECORD, BlockR
 from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
 from parity.records.noise_audit import NOISE_AUDIT
-from parity.records.parse import OF_BLOCKS, image_rows, parsed_blocks
+from parity.records.parse import OF_BLOCKS, Row, image_rows, parsed_blocks
 from parity.software.images import IMAGES, read_images, without_location, write_images
 from parity.software.native import NATIVE
 from parity.software.toolchain import LOCKED
-
-Row = dict[str, Any]
 
 
 def measured_blocks(batches: Iterable[Path]) -> list[Path]:
@@ -135,7 +133,7 @@ def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
 
 def parse_dataset(dataset: Path, destination: Path) -> None:
     """Write every parsed table of a dataset into a folder; raises UserError: a file is broken."""
-    # What a block ran it says itself; the plan's are most of it, and every process has a copy.
+    # What a block ran it says itself; the plan's are most of it, and it goes along with each block.
     plan = msgspec.structs.replace(read_plan(dataset / PLAN), blocks=())
     with ExitStack() as files:
         writers = {}
@@ -150,7 +148,7 @@ def parse_dataset(dataset: Path, destination: Path) -> None:
 
 
 def collect(plan: Path, folders: Sequence[Path], images: Path, system: str, dataset: Path) -> None:
-    """Make a dataset in an empty folder from a campaign's files and blocks (`gather_blocks`)."""
+    """Make a dataset in an empty folder of a campaign's blocks; raises as `gather_blocks`."""
     (dataset / "records").mkdir(parents=True)
     shutil.copyfile(plan, dataset / PLAN)
     write_images(dataset / IMAGES, without_location(read_images(images)))

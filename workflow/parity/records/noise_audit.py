@@ -66,12 +66,10 @@ def read_noise_audit(folder: Path) -> NoiseAudit | None:
 
 def _with_ratios(content: Content) -> Content:
     """1, or none, to 2: each clock's ratio is a part of its own; pairs are counted by values."""
-    ratio, clocks = TimeRatio.__struct_fields__, {"own": "", "outer": "outer_"}
-    moved = {f"{prefix}{name}" for prefix in clocks.values() for name in ratio} | {"pairs"}
-    kept = {key: value for key, value in content.items() if key not in moved}
-    for clock, prefix in clocks.items():
-        names = [name for name in ratio if f"{prefix}{name}" in content]
-        kept[clock] = {name: content[f"{prefix}{name}"] for name in names}
+    kept = {key: value for key, value in content.items() if key != "pairs"}
+    for clock, prefix in (("own", ""), ("outer", "outer_")):
+        moved = {name: f"{prefix}{name}" for name in TimeRatio.__struct_fields__}
+        kept[clock] = {name: kept.pop(key) for name, key in moved.items() if key in kept}
     return kept
 
 

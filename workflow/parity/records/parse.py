@@ -214,7 +214,7 @@ def outputs_of(
 
 
 def measured_binary(audited: Sequence[Binary], command: Sequence[str]) -> Binary | None:
-    """The executable that a run measured: the first in its command line; None if none is there."""
+    """What a run measured: the first executable that its command line names; None without any."""
     # What a script starts need not be a word of it: then the first of all stands for it.
     named = [binary for binary in audited if binary.path in command]
     return next(iter([*named, *audited]), None)
@@ -294,10 +294,10 @@ def parsed_blocks(plan: Plan, records: Path) -> Iterator[dict[str, pa.Table]]:
         return
     # Started anew, because threads of Arrow's do not survive a fork.
     start, processes = multiprocessing.get_context("spawn"), os.cpu_count() or 1
-    with ProcessPoolExecutor(processes, start, _remember, (plan,)) as pool:
+    with ProcessPoolExecutor(processes, start) as pool:
         waiting: deque[Future[dict[str, pa.Table]]] = deque()
         for left in lefts:
-            waiting.append(pool.submit(_parsed_by_process, left))
+            waiting.append(pool.submit(_parsed, plan, left))
             if len(waiting) > 4 * processes:
                 yield waiting.popleft().result()
         yield from (future.result() for future in waiting)
@@ -306,15 +306,3 @@ def parsed_blocks(plan: Plan, records: Path) -> Iterator[dict[str, pa.Table]]:
 def _parsed(plan: Plan, left: Left) -> dict[str, pa.Table]:
     tables = parse_block(plan, *left)
     return {name: schema.to_table(schema.TABLES[name], rows) for name, rows in tables.items()}
-
-
-_PLANS: list[Plan] = []
-
-
-def _remember(plan: Plan) -> None:
-    """The plan of a process's own, which is large, and sent to it once."""
-    _PLANS[:] = [plan]
-
-
-def _parsed_by_process(left: Left) -> dict[str, pa.Table]:
-    return _parsed(_PLANS[0], left)

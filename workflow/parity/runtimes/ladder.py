@@ -39,8 +39,8 @@ PROFILE = Path("/usr/share/containers/seccomp.json")
 LIBRARY = "libseccomp.so.2"
 # Of the capabilities that the profile asks about, the one that engines leave to a container.
 CAPABILITIES = frozenset({"CAP_SYS_CHROOT"})
-# The profile's names of machines, by those of `uname`.
-_MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le", "s390x": "s390x"}
+# What profiles and images call a machine, by its name in `uname`.
+MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le", "s390x": "s390x"}
 # seccomp.h: actions, and comparisons of arguments.
 _ALLOW, _ERRNO = 0x7FFF_0000, 0x0005_0000
 _COMPARISONS = ("NE", "LT", "LE", "EQ", "GE", "GT", "MASKED_EQ")
@@ -122,7 +122,7 @@ def _filter(profile_file: Path) -> bytes:
             if architecture(entry["architecture"]) == library.seccomp_arch_native():
                 for name in entry["subArchitectures"]:
                     library.seccomp_arch_add(context, ctypes.c_uint32(architecture(name)))
-        for rule in rules(profile, _MACHINES.get(platform.machine(), "")):
+        for rule in rules(profile, MACHINES.get(platform.machine(), "")):
             number = library.seccomp_syscall_resolve_name(rule.call.encode())
             if number == -1:
                 continue  # Younger than this libseccomp: the default refuses it, as for runc.

@@ -98,13 +98,8 @@ class Mount(Named):
 
     way: str  # as `mounted` has it
     image_format: str
+    packages: tuple[str, ...]  # type: ignore[misc]
     root_filesystem: str = ""  # `fuse` where a program serves the files
-
-    @property
-    def packages(self) -> tuple[str, ...]:  # type: ignore[override]
-        tools = ["squashfs-tools"] if self.image_format == "squashfs" else []
-        server = [self.way.removesuffix("_ll")] if self.root_filesystem == "fuse" else []
-        return ("util-linux", "umoci", *tools, *server)
 
     def probe(self) -> Availability:
         install = f"apt-get install {' '.join(self.packages)}"

@@ -1,15 +1,18 @@
 """Containers that root starts from a folder without an engine: LXC, runc and gVisor."""
 
 import json
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from parity.core.commands import Availability
 from parity.runtimes.limits import NO_LIMIT, CpuLimit
 from parity.runtimes.model import HOSTS, Arm, Launch, arms_of, no_root, probed
+
+BUNDLES = Path(__file__).with_name("oci.yaml").read_bytes()
 
 
 class Lxc(Arm):
@@ -42,14 +45,14 @@ def _entry(path: Path, options: str) -> str:
     return f"lxc.mount.entry = {word} {word.removeprefix('/')} none {options} 0 0"
 
 
-# A container's root has these rights and no others.
-_RIGHTS = [f"CAP_{name}" for name in ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL")]
-
-
-def _as_root(rights: Sequence[str]) -> dict[str, object]:
-    """Who a container's process is, in the words of the OCI's runtime specification."""
-    capabilities = dict.fromkeys(("bounding", "effective", "permitted"), rights)
-    return {"user": {"uid": 0, "gid": 0}, "capabilities": capabilities}
+def _write_bundle(runtime: str, launch: Launch, binds: Sequence[Mapping[str, object]]) -> None:
+    """Write the runtime's configuration of a container, with these mounts of the host's files."""
+    bundle = msgspec.yaml.decode(BUNDLES)[runtime]
+    bundle["root"]["path"] = launch.location
+    bundle["mounts"] += binds
+    if "hostname" in bundle:
+        bundle["hostname"] = launch.host
+    (launch.state / "config.json").write_text(json.dumps(bundle))
 
 
 # Makes the sandbox, binds it as a whole, and only then starts the program in it.
@@ -66,23 +69,12 @@ class Gvisor(Arm):
         return probed("runsc", "apt-get install runsc", no_root)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        # Type, place, source and options of each mount.
-        mounts = [
-            *(("proc", "/proc", "proc", []), ("sysfs", "/sys", "sysfs", [])),
-            *(("tmpfs", "/dev", "tmpfs", []), ("tmpfs", "/dev/shm", "tmpfs", [])),
-            ("bind", str(launch.scratch), str(launch.scratch), ["rbind", "rw"]),
-            *(("bind", str(p), str(p), ["rbind", "ro"]) for p in (HOSTS, *launch.binds)),
+        shown = [(str(launch.scratch), "rw"), *((str(p), "ro") for p in (HOSTS, *launch.binds))]
+        binds = [
+            {"type": "bind", "destination": path, "source": path, "options": ["rbind", access]}
+            for path, access in shown
         ]
-        fields = ("type", "destination", "source", "options")
-        sleep = {"args": ["/bin/sleep", "infinity"], "cwd": "/"}  # Programs join one that sleeps.
-        bundle = {
-            "ociVersion": "1.0.2", "hostname": launch.host,
-            "root": {"path": launch.location, "readonly": True},
-            "process": sleep | _as_root([*_RIGHTS, "CAP_SYS_PTRACE"]),
-            "mounts": [dict(zip(fields, mount, strict=True)) for mount in mounts],
-            "linux": {"namespaces": [{"type": name} for name in ("pid", "ipc", "uts", "mount")]},
-        }  # fmt: skip
-        (launch.state / "config.json").write_text(json.dumps(bundle))
+        _write_bundle("gvisor", launch, binds)
         facts = (str(launch.state), launch.name, ",".join(map(str, launch.cpus)))
         return [*OF_ITS_OWN, "/bin/sh", "-euc", SANDBOX, "sandbox", *facts, *inner]
 
@@ -99,19 +91,13 @@ class Runc(Arm):
         return probed("runc", "apt-get install runc", no_root)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        binds = [(str(path), "rw") for path in (Path("/dev"), launch.scratch)]
-        binds += [(str(path), "ro") for path in (Path("/sys"), HOSTS, *launch.binds)]
-        mounts = [
+        shown = [(str(path), "rw") for path in (Path("/dev"), launch.scratch)]
+        shown += [(str(path), "ro") for path in (Path("/sys"), HOSTS, *launch.binds)]
+        binds = [
             {"type": "bind", "source": path, "destination": path, "options": ["rbind", access]}
-            for path, access in binds
+            for path, access in shown
         ]
-        configuration = {
-            "ociVersion": "1.0.2", "root": {"path": launch.location, "readonly": True},
-            "process": {"cwd": "/", "env": [f"PATH={os.defpath}"], **_as_root(_RIGHTS)},
-            "mounts": [{"type": "proc", "source": "proc", "destination": "/proc"}, *mounts],
-            "linux": {"namespaces": [{"type": name} for name in ("ipc", "mount", "pid")]},
-        }  # fmt: skip
-        (launch.state / "config.json").write_text(json.dumps(configuration))
+        _write_bundle("runc", launch, binds)
         return [sys.executable, "-c", RUN, str(launch.state), launch.name, *inner]
 
 

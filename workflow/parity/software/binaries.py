@@ -18,6 +18,7 @@ from parity.core.errors import UserError
 _SCRIPT = Path(__file__).with_name("binaries_audit.sh").read_text(encoding="utf-8")
 NOT_FOUND = "not-found"  # in place of the digest of a library that is not there
 _BEGIN, _END = b"contents\n", b"end of contents\n"
+_CUT_OFF = "the answer about programs and libraries is cut off"
 # The ELF notes lie in a file's first page.
 _PAGE_BYTES, _PIECE_BYTES = 4096, 1 << 18
 # An ELF note named GNU of type 3 is the build-id: length of the name, length of the
@@ -34,7 +35,7 @@ class Library(Document, frozen=True, kw_only=False):
     """A resolved library of an executable."""
 
     library: str
-    sha256: str
+    sha256: str  # or `NOT_FOUND`
 
 
 class ProgramFile(Document, frozen=True, kw_only=False):
@@ -54,17 +55,10 @@ class Audit(NamedTuple):
     text: str
 
 
-class CutOff(UserError):
-    """An answer that ends too early."""
-
-    def __init__(self) -> None:
-        super().__init__("the answer about programs and libraries is cut off")
-
-
 def read_audit(stream: IO[bytes]) -> Audit:
-    """The executables from the script's output, each with its closure sorted by name."""
-    # Lines that the script did not print, such as a runtime's own remarks, are passed over. Raises
-    # CutOff: it ends too early; UserError: a file changed meanwhile, or a library cannot be read.
+    """The executables from the script's output, closures sorted by name; or UserError."""
+    # Lines that the script did not print, such as a runtime's own remarks, are passed over. Refused
+    # is what ends too early, a file that changed meanwhile, and a library that cannot be read.
     # Name and path of each library by executable, sizes by path, then digest and build-id by path.
     closures: dict[str, list[tuple[str, str]]] = {}
     sizes: dict[str, int] = {}
@@ -88,7 +82,7 @@ def read_audit(stream: IO[bytes]) -> Audit:
             if size.isdecimal():
                 sizes[path] = int(size)
     if contents is None:
-        raise CutOff
+        raise UserError(_CUT_OFF)
     if untold := {at for row in closures.values() for _, at in row if at} - contents.keys():
         raise UserError(f"a library cannot be read: {min(untold)}")
     programs = []
@@ -109,7 +103,7 @@ def _read(stream: IO[bytes], size: int) -> tuple[str, str]:
         state.update(piece)
         size -= len(piece)
     if size:
-        raise CutOff
+        raise UserError(_CUT_OFF)
     return state.hexdigest(), build_id(first.hex())
 
 

@@ -163,9 +163,9 @@ def made(
 
     What is known of it before (`empty`) is left at that if it has a reason. `make` writes to the
     path that it is given, or returns an id in an image store; `tool` is a command that says its
-    version. With all that decides what comes out, an image is made once for a user, and taken from
-    the cache by the next folder. `digest` and `size` are of what is at a location. The message of a
-    failure goes to the log, and the record has a reason: one format that cannot be made keeps
+    version. With `decides`, all that decides what comes out, it is made once for a user, and taken
+    from the cache by the next folder. `digest` and `size` are of what is at a location. The message
+    of a failure goes to the log, and the record has a reason: one format that cannot be made keeps
     nobody from measuring the others. Without a log, UserError is raised.
     """
     if empty.reason:

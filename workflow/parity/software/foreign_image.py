@@ -20,6 +20,7 @@ from parity.core import files
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.runtimes.apptainer import program as apptainer
+from parity.runtimes.ladder import MACHINES
 from parity.runtimes.model import HOSTS, MARKER, SCRATCH, manifest_digest
 from parity.software.build import SOURCE_DATE_EPOCH, made
 from parity.software.images import FOREIGN, TAG, ImageRecord, image_configuration
@@ -34,8 +35,6 @@ _WHERE = "image.from"
 # What runtimes mount upon: some have a root that is read-only even for them.
 FOLDERS = ("/dev/shm", "/proc", "/sys", str(SCRATCH))
 FILES = ("/etc/group", "/etc/passwd", "/etc/resolv.conf")
-# Our names of processors, as images have them.
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # Neither an image nor its history says when we made it: the same one gives the same bytes.
 _DAY = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(SOURCE_DATE_EPOCH)))
 _AS_THEN = ("--history.created", _DAY, "--history.created_by", "parity")
@@ -146,7 +145,7 @@ def take_foreign(
                 output_of(["skopeo", "copy", foreign.source, f"oci:{part}:{TAG}"], log=log)
             else:
                 _convert_sif(reference, part, folder, log)
-            ours = _ARCHITECTURES.get(platform.machine(), platform.machine())
+            ours = MACHINES.get(platform.machine(), platform.machine())
             theirs = image_configuration(part).get("architecture", ours)
             if theirs != ours:
                 what = f"{reference} is an image for {theirs}, and this machine is {ours}"

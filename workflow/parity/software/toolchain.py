@@ -103,7 +103,7 @@ def choose_toolchain(
     named: str, entries: Mapping[str, Any], where: str, recipes: Path = RECIPES, *,
     needed: bool = True,
 ) -> Toolchain:  # fmt: skip
-    """The toolchain that config/config.yaml names: of the system's file, or a site's folder."""
+    """The toolchain that config/config.yaml names, of a system's file or a folder; or UserError."""
     # The entries are `toolchains` of the system's file, which is `where`. One that is not there is
     # refused (UserError) if it is needed; else it has its name alone.
     toolchain, absent = Toolchain(COMPOSED / named, recipes), f"{named} is not in {where}"

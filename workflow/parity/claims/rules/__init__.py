@@ -14,11 +14,10 @@ from parity.claims.finding import Finding
 from parity.core.package import modules_with
 
 Options = Mapping[str, Any]
-Schemas = Mapping[str, Mapping[str, Any]]
 # From the options of a test and its cells to what is found in them, before any gate.
 Find = Callable[[Options, Scope], list[Finding]]
 _FILE = msgspec.yaml.decode(Path(__file__).with_name("options.yaml").read_bytes())
-_SCHEMAS: Mapping[str, Schemas] = _FILE["rules"]
+_SCHEMAS: Mapping[str, Mapping[str, Mapping[str, Any]]] = _FILE["rules"]
 WORDS: Mapping[str, Mapping[str, str]] = _FILE["words"]
 
 
@@ -41,7 +40,7 @@ class Rule:
     needed: Callable[[Options], int] | None = None
 
     @property
-    def options(self) -> Schemas:
+    def options(self) -> Mapping[str, Mapping[str, Any]]:
         """JSON schema of each of its numbers, from options.yaml."""
         return _SCHEMAS[self.name]
 

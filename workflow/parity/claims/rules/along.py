@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -178,11 +179,6 @@ def _weighted(both: Series, arm: str, against: str, weights: Weights) -> np.ndar
     return both.independent(weighted_sum(zip(weights, costs, strict=True)))
 
 
-def changes(options: Options, scope: Scope) -> Asked:
-    """What an arm costs at the second level of a factor over what it costs at the first."""
-    return crossed(options, scope, CHANGE)
-
-
 def _rank(options: Options, scope: Scope) -> list[Finding]:
     """Kendall's tau of the mean log ratios and the published order, resampled over blocks.
 
@@ -278,7 +274,7 @@ def resampled_tau(table: np.ndarray, places: np.ndarray, centre: Centre) -> np.n
 RULES = (
     Rule("slope", row(slopes, same), 2, proves_sameness=True),
     Rule("trend", _trend, 3, one_sided=True),
-    Rule("change", row(changes, directed), one_sided=True),
+    Rule("change", row(partial(crossed, weights=CHANGE), directed), one_sided=True),
     Rule("interaction", _interaction, 2, one_sided=True, proves_sameness=True),
     Rule("rank", _rank, 4),
 )

@@ -16,7 +16,7 @@ import numpy as np
 from parity.analysis import outcomes
 from parity.analysis.contrast import weighted_sum
 from parity.analysis.decision import FEW, SPIKES, WITHOUT_CONTROL, Decision, decide, outcome_of
-from parity.analysis.estimate import ALPHA, Effects, typical
+from parity.analysis.estimate import ALPHA, Typical, typical
 from parity.analysis.evidence import sample
 from parity.analysis.sequential import Levels
 from parity.claims import terms
@@ -131,19 +131,10 @@ def every_pair(options: Options, scope: Scope) -> Asked:
             yield _of_cell(scope.data.cell(one.case, one.metric, one.arm, other.arm))
 
 
-SAME_WORDS, BELOW_WORDS = WORDS["same"], WORDS["below"]
-# What an equivalence that a claim states becomes.
-VERDICT = {
-    outcomes.EQUIVALENT: terms.SUPPORTED,
-    outcomes.DIFFERENT: terms.CONTRADICTED,
-    outcomes.INCONCLUSIVE: terms.INCONCLUSIVE,
-}
-
-
 def concluded(finding: Finding, words: Mapping[str, str], **values: str) -> Finding:
     """The finding with the verdict that its decision gives, and the words of that outcome."""
     outcome, objection = finding.decision.outcome, finding.decision.reason
-    ended = finding.ended(VERDICT[outcome], words[outcome].format_map(values))
+    ended = finding.ended(WORDS["concluded"][outcome], words[outcome].format_map(values))
     return ended.opened(objection) if objection and outcome == outcomes.INCONCLUSIVE else ended
 
 
@@ -160,7 +151,7 @@ def same(asked: Question, margin: float) -> Finding:
     inner, outer = (wording.interval(*i, unit) for i in (decision.interval90, decision.interval95))
     limit, needed = (wording.margin(size, unit) for size in (margin, finding.needed))
     values = {"inner": inner, "outer": outer, "limit": limit, "needed": needed}
-    return concluded(finding, SAME_WORDS, what=asked.what, **values)
+    return concluded(finding, WORDS["same"], what=asked.what, **values)
 
 
 def below(asked: Question, margin: float) -> Finding:
@@ -182,7 +173,7 @@ def below(asked: Question, margin: float) -> Finding:
     unit = "" if asked.is_ratio else f" {asked.unit}"
     low, high = (f"{wording.number(end)}{unit}" for end in inner)
     values = {"low": low, "high": high, "stands": wording.stands(*inner, most, asked.unit)}
-    return concluded(finding, BELOW_WORDS, what=asked.what, most=f"{most:g}{unit}", **values)
+    return concluded(finding, WORDS["below"], what=asked.what, most=f"{most:g}{unit}", **values)
 
 
 def _left_open(decision: Decision, most: float, up: bool = True) -> str:
@@ -193,21 +184,13 @@ def _left_open(decision: Decision, most: float, up: bool = True) -> str:
     return SPIKES if is_open else ""
 
 
-# An estimate between its two one-sided 95 % bounds, in the unit of the effects.
-Bounds = tuple[float, float, float]
-Way = Callable[[Bounds, float], tuple[str, str]]
+# From an estimate, its two one-sided 95 % bounds and what counts, in the unit of the effects.
+Way = Callable[[float, float, float, float], tuple[str, str]]
 NOTHING, TOO_LITTLE = "is equivalent to no effect within", "does not reach"
 
 
-def bounds(effects: Effects, levels: Levels) -> Bounds:
-    """Those of the typical effect, that hold at all looks."""
-    centre = typical(effects)
-    return centre.value, *centre.interval(1 - 2 * levels.same)
-
-
-def _direction(expected: Bounds, bound: float) -> tuple[str, str]:
+def _direction(estimate: float, low: float, high: float, bound: float) -> tuple[str, str]:
     """Verdict and words on an effect whose expected sign is plus."""
-    estimate, low, high = expected
     if low > 0 and estimate > bound:
         return terms.SUPPORTED, "goes the expected way, beyond"
     if low > 0:
@@ -219,9 +202,8 @@ def _direction(expected: Bounds, bound: float) -> tuple[str, str]:
     return terms.INCONCLUSIVE, "leaves the direction open, with a smallest effect of"
 
 
-def _amount(expected: Bounds, bound: float) -> tuple[str, str]:
+def _amount(_: float, low: float, high: float, bound: float) -> tuple[str, str]:
     """The same on an effect of a certain amount at least."""
-    _, low, high = expected
     if low > bound:
         return terms.SUPPORTED, "lies beyond"
     return (terms.CONTRADICTED, TOO_LITTLE) if high < bound else (terms.INCONCLUSIVE, "holds")
@@ -251,17 +233,19 @@ def at_least(asked: Question, more: bool, least: float) -> Finding:
 def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way) -> Finding:
     # Either way to contradict implies that it is below that of the size: that is its p.
     (own, at_pair), bound = asked.levels, asked.bound(size)
-    expected = asked.effects if more else -asked.effects
-    decision, centre = asked.decide(size), typical(expected)
-    p = own.adjusted(centre.p_above(beyond))
-    verdict, words = way(bounds(expected, own), bound)
+    decision, centre = asked.decide(size), typical(asked.effects if more else -asked.effects)
+
+    def shown_by(centre: Typical, levels: Levels) -> tuple[str, str]:
+        return way(centre.value, *centre.interval(1 - 2 * levels.same), bound)
+
+    p, (verdict, words) = own.adjusted(centre.p_above(beyond)), shown_by(centre, own)
     finding = asked.finding(
         # Its smallest margin is that of another question.
         replace(decision, smallest_margin=math.nan), size, p_value=p, strain=p / ALPHA,
         p_against=own.adjusted(centre.p_below(bound)), says_same=words in (NOTHING, TOO_LITTLE),
     )  # fmt: skip
     both_ways = (asked.of_pair, -asked.of_pair) if asked.of_pair.shape[-1] > 1 else ()
-    of_pair = [way(bounds(logs, at_pair), bound) for logs in both_ways]
+    of_pair = [shown_by(typical(effects), at_pair) for effects in both_ways]
     if not finding.says_same and (verdict, words) in of_pair:
         # The A/A pair shows the same: it gates as one that differs from itself.
         finding = replace(finding, control=replace(finding.control, region=outcomes.DIFFERENT))

@@ -65,7 +65,8 @@ def compare(
 ) -> tuple[str, str]:
     """Verdict and words on a published effect beside our estimate and its 95 % interval.
 
-    All are zero for nothing, the target is not zero. `cluster`: ours is of one, as theirs.
+    All are zero for nothing, and the published one, `target`, is not zero. `cluster`: whether ours
+    was measured on a cluster, as theirs was.
     """
     if target < 0:
         target, estimate, low, high = -target, -estimate, -high, -low

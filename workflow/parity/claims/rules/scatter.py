@@ -16,7 +16,7 @@ from parity.analysis.sequential import Levels
 from parity.claims import terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, about, too_few
-from parity.claims.rules import Find, Options, Rule
+from parity.claims.rules import WORDS, Find, Options, Rule
 from parity.claims.rules.contrasts import DIFFERENCE, SAMENESS, concluded
 from parity.core.wording import interval, number, stands
 
@@ -46,12 +46,9 @@ def _coefficient(cell: Cell, bound: float) -> Finding:
         theirs = f"{interval(*control.interval90, PERCENT_UNIT)}, above {bound:g} %"
         reason = f"{cell.pair[0]} scatters by itself as much: {theirs}"
         return finding.ended(terms.INCONCLUSIVE, reason)
-    words = {
-        outcomes.EQUIVALENT: f"upper 95 % bound {number(upper)} %, below {bound:g} %",
-        outcomes.DIFFERENT: f"lower 95 % bound {number(lower)} %, above {bound:g} %",
-        outcomes.INCONCLUSIVE: f"90 % {stands(lower, upper, bound, PERCENT_UNIT)}",
-    }
-    return concluded(finding, words)
+    said = {"low": number(lower), "high": number(upper), "most": f"{bound:g}"}
+    unsure = stands(lower, upper, bound, PERCENT_UNIT)
+    return concluded(finding, WORDS["scatter"], stands=unsure, **said)
 
 
 def _values(cell: Cell, arm: str) -> list[float] | str:

@@ -5,11 +5,8 @@ that in MPI_Init, that from its end to the begin of MPI_Finalize, and the part o
 calls of MPI. What our outer clock sees beyond the second is start, end, and a container's making.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from parity.benchmarks import npb, openmpi, programs, reading
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Printed, Refused, finite, printed, require_agreement
 from parity.core.commands import Availability
 from parity.core.spack_paths import view_of
@@ -24,7 +21,11 @@ def library(toolchain: str) -> str:
 
 
 def read_sums(text: str, ranks: int) -> dict[str, float]:
-    """The sums over all ranks of what the library wrote, by column; Refused: rows are amiss."""
+    """The sums over all ranks of what the library wrote, by column.
+
+    Raises Refused: a row is missing (`truncated`) or of something else (`unparsable`), there are
+    other ranks (`wrong-size`), or rows and their sum contradict each other.
+    """
     head, *rows = [line.split(",") for line in text.splitlines()] or [[]]
     if not rows or rows[-1][0] != "all":
         raise Refused("truncated", "the times of the ranks end before their sum")
@@ -53,11 +54,10 @@ class MpiTime(Benchmark):
     parameters = npb.Npb.parameters
 
     def probe(self) -> Availability:
-        """Whether library and kernels are built."""
         files = (library(self.toolchain), *self.binaries)
         return programs.built_by_spack(files, self.spack_packages)
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         """The kernel of this case; the library is preloaded into it and into nothing before it."""
         preload = ("/usr/bin/env", f"LD_PRELOAD={library(self.toolchain)}")
         argv = (*preload, *npb.kernel_words(parameters, self.toolchain))

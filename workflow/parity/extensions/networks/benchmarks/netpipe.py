@@ -1,13 +1,13 @@
 """NetPIPE: latency and bandwidth between two ranks, over bare TCP and over MPI."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from parity.benchmarks import openmpi, programs, reading
 from parity.benchmarks.description import Quantity, described
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Printed, Refused, printed, require_agreement, require_equal
 from parity.core.errors import UserError
 
@@ -77,7 +77,7 @@ class NetPipe(Benchmark):
     metrics = (LATENCY, BANDWIDTH, *TIMES.values())
     message_sizes: ClassVar = {time.metric: size for size, time in TIMES.items()}
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         """Rank 0, which transmits and writes np.out, and rank 1, which answers."""
         if (ranks := parameters["ranks"]) != 2:
             problem, where = f"NetPIPE measures between 2 ranks, not {ranks}", "benchmarks.netpipe"
@@ -101,7 +101,7 @@ class NetPipe(Benchmark):
         return self.measured(values | {f"time_{size}": seconds for size, seconds in points})
 
 
-def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+def _command(program: str, parameters: Asked, node: NodeFacts) -> tuple[str, ...]:
     """A rank's command: sizes without perturbations; over TCP, each rank finds its part."""
     options = ("-l", "1", "-u", str(parameters["upper_bound"]), "-p", "0", "-o", "np.out")
     trials = ("-n", str(parameters["repetitions"])) if parameters["repetitions"] else ()

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from parity.benchmarks.description import Metric, Quantity, described
-from parity.benchmarks.model import Counted
+from parity.benchmarks.model import Asked, Counted
 
 NOW, ERA_OF_RUIZ = "now", "2015"
 
@@ -39,14 +38,12 @@ class Knobs:
     congestion_control: str = "reno"
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> "Knobs":
+    def of(cls, parameters: Asked) -> "Knobs":
         """Those of a case, with the usual ones for what it does not say."""
         return cls(**{name: parameters[name] for name in PARAMETERS if name in parameters})
 
 
-def metrics_of(
-    counters: Mapping[str, str], _parameters: Mapping[str, Any] = MappingProxyType({})
-) -> tuple[Metric, ...]:
+def metrics_of(counters: Mapping[str, str], _asked: Asked) -> tuple[Metric, ...]:
     """The metrics of a run by what its evidence counted, among other things that are no counts."""
     counts = {name: int(counters[name]) for name in COUNTERS if counters.get(name, "").isdecimal()}
     metrics = [COUNTERS[name].measured(count) for name, count in counts.items()]

@@ -22,10 +22,9 @@ from parity.extensions.networks.runtimes.networked import Network, Networked
 from parity.measure.attempt import NotStarted, Order
 from parity.measure.documents import Gate
 
-# What `ethtool -k` calls a feature, and `ethtool -K` sets; and what veth never has on by itself.
+# What `ethtool -k` calls a feature, and `ethtool -K` sets; veth never has the last on by itself.
 FEATURES = {"tx-checksumming": "tx", "scatter-gather": "sg", "tcp-segmentation-offload": "tso"}
-FEATURES |= {"generic-segmentation-offload": "gso"}
-NEVER = {"generic-receive-offload": "gro"}
+FEATURES |= {"generic-segmentation-offload": "gso", "generic-receive-offload": "gro"}
 _COUNTERS = {
     "tcp_retransmits": ("snmp", "Tcp", "RetransSegs"),
     "tcp_timeouts": ("netstat", "TcpExt", "TCPTimeouts"),
@@ -56,7 +55,8 @@ def settings(knobs: Knobs) -> dict[str, str]:
 
 def features(kind: Network) -> dict[str, str]:
     """What each end of a link has to say of its offloads."""
-    return dict.fromkeys(FEATURES, "on" if kind.offloads else "off") | dict.fromkeys(NEVER, "off")
+    asked = dict.fromkeys(FEATURES, "on" if kind.offloads else "off")
+    return asked | {"generic-receive-offload": "off"}
 
 
 def proof(
@@ -107,7 +107,7 @@ def read_port(port: str) -> dict[str, str]:
 
 def _features_of(interface: str) -> dict[str, str]:
     known = dict(re.findall(r"(?m)^(\S+): (on|off)", output_of(["ethtool", "-k", interface])))
-    return {name: known.get(name, "") for name in (*FEATURES, *NEVER)}
+    return {name: known.get(name, "") for name in FEATURES}
 
 
 def differences(where: str, expected: Mapping[str, str], seen: Mapping[str, str]) -> list[str]:
@@ -270,7 +270,7 @@ def _set_place(link: Link, kind: Network, knobs: Knobs) -> None:
 
 
 def _set_offloads(interface: str, kind: Network) -> None:
-    pairs = zip((FEATURES | NEVER).values(), features(kind).values(), strict=True)
+    pairs = zip(FEATURES.values(), features(kind).values(), strict=True)
     output_of(["ethtool", "-K", interface, *(word for pair in pairs for word in pair)])
 
 
@@ -285,7 +285,6 @@ def _set_hub(links: list[Link], kind: Network, knobs: Knobs) -> None:
 
 
 def _counters(hub: spaces.Namespace, links: list[Link]) -> Counter[str]:
-    """What the kernel counted so far in all places, and dropped at the hub."""
     total = Counter({"queue_drops": hub.inside(dropped)})
     for link in links:
         total.update(link.namespace.inside(counted))

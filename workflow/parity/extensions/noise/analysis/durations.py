@@ -146,12 +146,6 @@ class Tail(NamedTuple):
     shape: NDArray[np.float64]
     scale: NDArray[np.float64]
 
-    def level(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What is exceeded once in so many exceedances; 0 where there are not even so many."""
-        logs, small = np.log(np.maximum(times, 1.0)), np.abs(self.shape) < 1e-9
-        shape = np.where(small, 1.0, self.shape)
-        return self.scale * np.where(small, logs, np.expm1(shape * logs) / shape)
-
 
 class Peaks(NamedTuple):
     """What lies above the threshold, seconds."""
@@ -165,7 +159,10 @@ class Peaks(NamedTuple):
         if FURTHEST * self.looked < PERIOD_SECONDS:
             return np.full(len(often), math.nan)
         rates = often @ np.array([len(each) for each in self.above]) / self.looked
-        return self.threshold + tail.level(rates * PERIOD_SECONDS)
+        # What is exceeded once in so many exceedances; the threshold where there are not so many.
+        times = np.maximum(rates * PERIOD_SECONDS, 1.0)
+        excess = tail.scale * scipy.special.boxcox(times, tail.shape)
+        return np.asarray(self.threshold + excess, np.float64)
 
 
 def peaks(windows: Sequence[Window]) -> Peaks | None:

@@ -3,13 +3,13 @@
 import errno
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from parity.benchmarks.description import FigureSpec, described
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Refused, require_equal, stated_once
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, Said, require_equal, said_in, stated_once
 from parity.core.commands import Availability
 from parity.extensions.servers.benchmarks import service, usage
 
@@ -19,10 +19,6 @@ MOUNT_POINT = "mounted"
 # own tree, where a container has it in its writable layer. Natively both are its own folder.
 DATA_FOLDERS = {"bind": service.BESIDE, "image": "/var/tmp/parity-data"}
 _MIB = 2**20
-
-# What makes a server by its number, the folder of its data, and the parameters of the case.
-Server = Callable[[int, str, Mapping[str, Any]], service.Service]
-
 PARAMETERS = described(__file__)["parameters"]
 
 
@@ -42,26 +38,31 @@ class FileServer(Benchmark):
     metrics = (*usage.RATES, *usage.METRICS)
 
     def probe(self) -> Availability:
-        """Whether its programs are here, and a file system in user space can be mounted."""
         return service.cannot_serve() or super().probe()
 
-    def services(self, parameters: Mapping[str, Any]) -> tuple[service.Service, ...]:
-        """Those that serve it; none of files that nobody serves."""
-        return ()
+    def services(self, parameters: Asked) -> tuple[service.Service, ...]:
+        """Those that serve it, one on each address; none of files that nobody serves."""
+        if not self.mount:
+            return ()
+        data, numbers = DATA_FOLDERS[parameters["data"]], range(1, 1 + parameters["servers"])
+        return tuple(self.server(number, data, parameters) for number in numbers)
+
+    def server(self, number: int, data: str, parameters: Asked) -> service.Service:
+        """The server of an address, the first of which is number 1, and of a folder of data."""
+        raise NotImplementedError
 
     @property
     def figures(self) -> tuple[FigureSpec, ...]:  # type: ignore[override]
         """Those of servers; without any the general one."""
         return usage.figures_of(self.name, self.title) if "inside" in self.factors else ()
 
-    def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
+    def served(self, program: Program, parameters: Asked) -> Program:
         """Any program with the servers beside it, and their file system at `MOUNT_POINT`."""
         place, monitor_hz = MOUNT_POINT if self.mount else "", parameters.get("monitor_hz", 0.0)
         served = service.Served(self.services(parameters), self.mount, (), place, monitor_hz)
         return replace(program, beside=served)
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The three starts of fio, on the client's part of the node."""
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         write, read, check = self.starts(parameters)
         room = size_of(parameters) + 2**28  # a file system needs some of its own beside the files
         program = Program(write, service.client_cpus(node.cpus), then=(read,), check=check)
@@ -79,65 +80,52 @@ class FileServer(Benchmark):
         values = {"write": mebibytes / wrote, "read": mebibytes / read, "time": wrote + read}
         return self.measured(values)
 
-    def starts(self, parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-        """The command lines that write, read, and check."""
-        return fio_lines(parameters, MOUNT_POINT if self.mount else ".")
+    def starts(self, parameters: Asked) -> tuple[tuple[str, ...], ...]:
+        """The command lines that write, read, and check; each rank has a file of its own."""
+        # IOR makes no room beforehand, so neither does fio, and no file that is missing is made up.
+        ranks, folder = parameters["ranks"], MOUNT_POINT if self.mount else "."
+        common = (
+            *(f"--directory={folder}", "--filename_format=data.$jobnum", "--bs=1M"),
+            *(f"--size={size_of(parameters) // ranks}", "--ioengine=psync", f"--numjobs={ranks}"),
+            "--group_reporting=1",
+        )
+        head, again = (FIO, "--output-format=json"), "--allow_file_create=0"
+        checked = ("--verify=crc32c", "--verify_state_save=0")
+        write = ("--end_fsync=1", "--fallocate=none", "--do_verify=0")
+        return (
+            (*head, "--name=write", "--rw=write", *common, *checked, *write),
+            (*head, "--name=read", "--rw=read", *common, again),
+            (*head, "--name=check", "--rw=read", *common, again, *checked),
+        )
 
-    def seconds(
-        self, document: Mapping[str, Any], words: tuple[str, ...], parameters: Mapping[str, Any]
-    ) -> float:
+    def seconds(self, document: Any, words: tuple[str, ...], parameters: Asked) -> float:
         """How long a start took by the JSON that it printed; Refused: it did something else."""
         job, size = _job(document, words), size_of(parameters)
         direction = words[3].removeprefix("--rw=")
         for other in ("read", "write", "trim"):
-            moved = _get(job, other, "io_bytes")
-            require_equal(str(moved), size if other == direction else 0, f"bytes of {other}")
-        side = _get(job, direction)
-        require_equal(str(_get(side, "total_ios")), size // _MIB, "transfers")
+            moved = size if other == direction else 0
+            require_equal(job[f"{other}.io_bytes"], moved, f"bytes of {other}")
+        require_equal(job[f"{direction}.total_ios"], size // _MIB, "transfers")
         for short in ("short_ios", "drop_ios"):
-            require_equal(str(_get(side, short)), 0, short)
-        milliseconds = _get(side, "runtime")
-        if not (isinstance(milliseconds, int) and milliseconds > 0):
-            raise Refused("unparsable", f"runtime is {str(milliseconds)[:40]!r}")
+            require_equal(job[f"{direction}.{short}"], 0, short)
+        runtime = job[f"{direction}.runtime"]
+        if not (milliseconds := int(runtime[:18]) if runtime.isdecimal() else 0):
+            raise Refused("unparsable", f"runtime is {runtime[:40]!r}")
         # fio tells the same in two rates and in transfers per second, each cut off or rounded.
         rate = size * 1000 // milliseconds
         transfers = f"{size / _MIB * 1000 / milliseconds:.6f}"
-        told = [str(_get(side, key)) for key in ("bw_bytes", "bw", "iops")]
+        told = [job[f"{direction}.{key}"] for key in ("bw_bytes", "bw", "iops")]
         if told != [str(rate), str(rate // 1024), transfers]:
             raise Refused("contradictory", f"{direction}: runtime and rates contradict each other")
         return milliseconds / 1000
 
 
-def on_each_address(server: Server, parameters: Mapping[str, Any]) -> tuple[service.Service, ...]:
-    """As many servers as a case asks for, the first of which is number 1."""
-    data = DATA_FOLDERS[parameters["data"]]
-    return tuple(server(number, data, parameters) for number in range(1, 1 + parameters["servers"]))
-
-
-def size_of(parameters: Mapping[str, Any]) -> int:
+def size_of(parameters: Asked) -> int:
     """Bytes of all files together."""
     return int(float(parameters["gigabytes"]) * 2**30)
 
 
-def fio_lines(parameters: Mapping[str, Any], folder: str) -> tuple[tuple[str, ...], ...]:
-    """The command lines that write, read, and check; each rank has a file of its own."""
-    # IOR makes no room beforehand, so neither does fio, and no file that is missing is made up.
-    common = (
-        *(f"--directory={folder}", "--filename_format=data.$jobnum", "--bs=1M"),
-        f"--size={size_of(parameters) // parameters['ranks']}",
-        *("--ioengine=psync", f"--numjobs={parameters['ranks']}", "--group_reporting=1"),
-    )
-    head, again = (FIO, "--output-format=json"), "--allow_file_create=0"
-    checked = ("--verify=crc32c", "--verify_state_save=0")
-    write = ("--end_fsync=1", "--fallocate=none", "--do_verify=0")
-    return (
-        (*head, "--name=write", "--rw=write", *common, *checked, *write),
-        (*head, "--name=read", "--rw=read", *common, again),
-        (*head, "--name=check", "--rw=read", *common, again, *checked),
-    )
-
-
-def _documents(text: str, program: str) -> Iterator[Mapping[str, Any]]:
+def _documents(text: str, program: str) -> Iterator[Any]:
     """What each start of a program printed; Refused: cut off, anything else, or fio's error."""
     decoder = json.JSONDecoder(object_pairs_hook=stated_once, parse_float=str)
     while text := text.lstrip():
@@ -153,23 +141,17 @@ def _documents(text: str, program: str) -> Iterator[Mapping[str, Any]]:
         yield document
 
 
-def _job(document: Any, words: tuple[str, ...]) -> Mapping[str, Any]:
-    """The one job of a start, which did without an error what those words asked for."""
-    require_equal(str(_get(document, "fio version"))[:6], "fio-3.", "version")
-    jobs = _get(document, "jobs")
-    if not (isinstance(jobs, list) and len(jobs) == 1):
+def _job(document: Any, words: tuple[str, ...]) -> Said:
+    """What the one job of a start states, which did without an error what those words asked for."""
+    said = said_in(document)
+    require_equal(said["fio version"][:6], "fio-3.", "version")
+    if said["jobs"] != "1":
         raise Refused("unparsable", "fio's output does not hold one group of jobs")
-    job: Mapping[str, Any] = jobs[0]
-    options = dict(word.removeprefix("--").split("=", 1) for word in words[2:])
-    require_equal(str(_get(job, "error")), 0, f"error of {options['name']}")
-    require_equal(str(_get(job, "job options")), options, f"options of {options['name']}")
+    job, options = (
+        Said((path.removeprefix(top), it) for path, it in said.items() if path.startswith(top))
+        for top in ("jobs.0.", "jobs.0.job options.")
+    )
+    asked = dict(word.removeprefix("--").split("=", 1) for word in words[2:])
+    require_equal(job["error"], 0, f"error of {asked['name']}")
+    require_equal(str(options), asked, f"options of {asked['name']}")
     return job
-
-
-def _get(value: Any, *keys: str) -> Any:
-    for key in keys:
-        try:
-            value = value[key]
-        except (KeyError, IndexError, TypeError):
-            raise Refused("unparsable", f"fio's output has no {key}") from None
-    return value

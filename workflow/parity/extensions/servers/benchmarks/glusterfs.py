@@ -5,13 +5,10 @@ in `trusted.*` attributes, so it refuses to start in a runtime that makes a user
 own (Charliecloud, Apptainer with `--userns`, rootless Podman), and the run says so.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from parity.benchmarks.model import Program
-from parity.extensions.servers.benchmarks import file_server
+from parity.benchmarks.model import Asked, Program
 from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer
 from parity.extensions.servers.benchmarks.service import Service, server_address
 
@@ -22,26 +19,21 @@ _BRICK = Path(__file__).with_name("glusterfs-server.vol").read_text(encoding="ut
 _OF_CLIENT = Path(__file__).with_name("glusterfs-client.vol").read_text(encoding="utf-8")
 
 
-def _brick(number: int, data: str, parameters: Mapping[str, Any]) -> Service:
-    """A brick; translators take no path that is relative to where the server works."""
-    address = server_address(number)
-    place = data if data[0] == "/" else f"/proc/self/cwd/{data}"
-    argv = (_SERVER, "--no-daemon", "--volfile=brick.vol", "--log-file=-")
-    files = {"brick.vol": _BRICK.format(address=address, port=_PORT, place=place)}
-    return Service(f"brick-{number}", argv, files, port=_PORT, data=data, address=address)
-
-
 class GlusterFs(FileServer):
     """Whole files on one brick or another, through the translators that a new volume has."""
 
     binaries = (FIO, _SERVER, _CLIENT)
     mount = (_CLIENT, f"--volfile={_VOLUME}", "--log-file=-", MOUNT_POINT)
 
-    def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
-        """A brick on each address."""
-        return file_server.on_each_address(_brick, parameters)
+    def server(self, number: int, data: str, parameters: Asked) -> Service:
+        """A brick; translators take no path that is relative to where the server works."""
+        address = server_address(number)
+        place = data if data[0] == "/" else f"/proc/self/cwd/{data}"
+        argv = (_SERVER, "--no-daemon", "--volfile=brick.vol", "--log-file=-")
+        files = {"brick.vol": _BRICK.format(address=address, port=_PORT, place=place)}
+        return Service(f"brick-{number}", argv, files, port=_PORT, data=data, address=address)
 
-    def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
+    def served(self, program: Program, parameters: Asked) -> Program:
         """With the client's own file beside it."""
         (of_brick, rest), numbers = _OF_CLIENT.split("\n\n"), range(1, 1 + parameters["servers"])
         parts = [of_brick.format(number=n, port=_PORT, address=server_address(n)) for n in numbers]

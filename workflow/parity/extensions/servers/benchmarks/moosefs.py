@@ -1,12 +1,9 @@
 """MooseFS 3: a master, servers of chunks, and a client in user space, all from Debian."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from parity.benchmarks.model import Program
-from parity.extensions.servers.benchmarks import file_server
+from parity.benchmarks.model import Asked, Program
 from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer
 from parity.extensions.servers.benchmarks.service import Served, Service, server_address
 
@@ -15,13 +12,6 @@ _CLIENT_PORT, _CHUNK_PORT = 9421, 9422
 # Privileges that some arms have not must change nothing: no other priority, no memory that stays.
 _OF_MASTER = Path(__file__).with_name("moosefs-master.cfg").read_text(encoding="utf-8")
 _OF_CHUNKS = Path(__file__).with_name("moosefs-chunks.cfg").read_text(encoding="utf-8")
-
-
-def _chunk_server(number: int, data: str, parameters: Mapping[str, Any]) -> Service:
-    own, argv = server_address(number), (_CHUNKS, "-f", "-c", "chunks.cfg", "start")
-    settings = _OF_CHUNKS.format(address=own, master=server_address(1))
-    files = {"chunks.cfg": settings, "disks.cfg": f"{data}\n"}
-    return Service(f"chunks-{number}", argv, files, port=_CHUNK_PORT, data=data, address=own)
 
 
 class MooseFs(FileServer):
@@ -33,7 +23,7 @@ class MooseFs(FileServer):
         *("-o", "mfsnice=0,mfsallowoomkiller,mfsrlimitnofile=4096"),
     )
 
-    def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
+    def services(self, parameters: Asked) -> tuple[Service, ...]:
         """The master, on the first server's address, and a server of chunks on each address."""
         files = {
             "master.cfg": _OF_MASTER.format(address=server_address(1)),
@@ -42,9 +32,15 @@ class MooseFs(FileServer):
         }
         argv = (_MASTER, "-f", "-c", "master.cfg", "start")
         master = Service("master", argv, files, port=_CLIENT_PORT, address=server_address(1))
-        return (master, *file_server.on_each_address(_chunk_server, parameters))
+        return (master, *super().services(parameters))
 
-    def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
+    def server(self, number: int, data: str, parameters: Asked) -> Service:
+        own, argv = server_address(number), (_CHUNKS, "-f", "-c", "chunks.cfg", "start")
+        settings = _OF_CHUNKS.format(address=own, master=server_address(1))
+        files = {"chunks.cfg": settings, "disks.cfg": f"{data}\n"}
+        return Service(f"chunks-{number}", argv, files, port=_CHUNK_PORT, data=data, address=own)
+
+    def served(self, program: Program, parameters: Asked) -> Program:
         """With one copy of each chunk: new folders have two, where there are servers for them."""
         served = super().served(program, parameters)
         assert isinstance(served.beside, Served)

@@ -7,13 +7,12 @@ speaks FUSE 2, which splits transfers of 1 MiB into parts.
 import os
 import re
 import subprocess
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from parity.benchmarks.ior import rate
-from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, require_equal, said_in
 from parity.core.commands import Availability, answer_of
 from parity.extensions.servers.benchmarks import file_server
@@ -45,7 +44,6 @@ class OrangeFs(FileServer):
 
     @property
     def binaries(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Both programs that run in arms."""
         return (self.built("orangefs", "sbin/pvfs2-server"), self.built("ior", "bin/ior"))
 
     @property
@@ -57,7 +55,6 @@ class OrangeFs(FileServer):
         return ("/usr/bin/env", libraries, client, MOUNT_POINT, "-o", server)
 
     def probe(self) -> Availability:
-        """Whether a site's builds are here, can do what is asked of them, and can be mounted."""
         if missing := [name for name in self.software if name not in self.prefixes]:
             reason = f"the system's file does not say where {' and '.join(missing)} were built"
             remedy = f"software: {{orangefs: PREFIX, ior: PREFIX}} in it; OrangeFS by {_BUILD}"
@@ -77,22 +74,18 @@ class OrangeFs(FileServer):
         _, version = answer_of([server, "--version"])
         return _without_posix(ior) or Availability(True, version=version)
 
-    def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
-        """A server on each address."""
-        return file_server.on_each_address(self._server, parameters)
-
-    def _server(self, number: int, data: str, parameters: Mapping[str, Any]) -> Service:
+    def server(self, number: int, data: str, parameters: Asked) -> Service:
         server, address = self.binaries[0], server_address(number)
         argv = ("/bin/sh", "-c", _SERVE, "orangefs", server, f"s{number}")
         files = {"fs.conf.in": configuration(parameters["servers"], data)}
         return Service(f"server-{number}", argv, files, {}, _PORT, data, address, server)
 
-    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         """A world of one rank, which starts no daemon of Open MPI."""
         alone = {"OMPI_MCA_ess_singleton_isolated": "1"}
         return replace(super().program(parameters, node), environment=alone)
 
-    def starts(self, parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    def starts(self, parameters: Asked) -> tuple[tuple[str, ...], ...]:
         """The command lines of IOR that write, read, and check; files stay for the next (`-k`)."""
         size = file_server.size_of(parameters)
         common = (
@@ -102,15 +95,11 @@ class OrangeFs(FileServer):
         return (*common, "-w", "-e"), (*common, "-r"), (*common, "-r", "-R")
 
     def read(self, outputs: Outputs) -> Parsed:
-        """Rates of both directions; valid if all was read back as it was written."""
         if "Incorrect data on" in outputs.stdout:  # IOR says so in the midst of its JSON
             raise Refused("validation-failed", "what was read is not what was written")
         return super().read(outputs)
 
-    def seconds(
-        self, document: Mapping[str, Any], words: tuple[str, ...], parameters: Mapping[str, Any]
-    ) -> float:
-        """How long a start took by the JSON that it printed; Refused: it did something else."""
+    def seconds(self, document: Any, words: tuple[str, ...], parameters: Asked) -> float:
         said, size = said_in(document), file_server.size_of(parameters)
         require_equal(said["Version"][:2], "4.", "version")
         asked = {"writeFile": "-w", "readFile": "-r", "checkRead": "-R", "fsync": "-e"}

@@ -8,13 +8,11 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from parity.benchmarks.model import Beside
+from parity.benchmarks.model import Asked, Beside
 from parity.core.commands import FUSE, Availability, is_installed, no_fuse
 from parity.runtimes.model import KERNEL, absent
 
-FOLDER = "servers"
 BESIDE = "data"  # of a server, below its own folder
 INSIDE = "inside"  # the factor whose level is the side that runs in the arm, not natively
 SERVERS = "servers"  # the one of its levels; the other is `client`
@@ -61,11 +59,9 @@ class Served(Beside):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those of the services."""
         return tuple(service.name for service in self.services)
 
     def reworded(self, change: Callable[[str], str]) -> "Served":
-        """The same, each word of its services and of its mount changed."""
         services = tuple(
             replace(each, argv=tuple(map(change, each.argv)), executable=change(each.executable))
             for each in self.services
@@ -73,12 +69,11 @@ class Served(Beside):
         mount, mounted = (tuple(map(change, words)) for words in (self.mount, self.mounted))
         return replace(self, services=services, mount=mount, mounted=mounted)
 
-    def is_in_arm(self, parameters: Mapping[str, Any]) -> bool:
+    def is_in_arm(self, parameters: Asked) -> bool:
         """Whether the client is: where the servers are in the arm it is native."""
         return not self.services or parameters[INSIDE] != SERVERS
 
     def refusal(self, isolates: Collection[str], ranks: int) -> str:
-        """Why servers cannot be beside a program; empty if they can."""
         if self.services and KERNEL in isolates:
             return "servers and client share the host's kernel, and this arm has another"
         if self.services and ("net" in isolates or ranks):

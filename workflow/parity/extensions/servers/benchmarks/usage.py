@@ -3,15 +3,12 @@
 Per GiB of the files, which are written once and read once; their check is not counted.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from parity.benchmarks import moved as words
 from parity.benchmarks.description import FigureSpec, Form, Metric, Quantity, described
-from parity.benchmarks.model import Counted
-from parity.benchmarks.moved import BRIDGE, DISK, END, LOOPBACK, OTHERS, WAYS
+from parity.benchmarks.model import BRIDGE, DISK, END, LINK, LOOPBACK, OTHERS, WAYS, Asked, Counted
 from parity.extensions.servers.runtimes import docker_bridge
 
 BEGIN = "usage_"
@@ -20,9 +17,9 @@ RATES: tuple[Quantity, ...] = _DESCRIBED["metrics"][:3]  # what the load tells
 METRICS: tuple[Quantity, ...] = _DESCRIBED["metrics"][3:]  # what is counted of it
 
 
-def metrics_of(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
+def metrics_of(evidence: Mapping[str, str], parameters: Asked) -> tuple[Metric, ...]:
     """The metrics of a run by its evidence; those that need what is no number are left out."""
-    gigabytes, told = float(parameters.get("gigabytes", 0)), dict(_numbers(evidence))
+    gigabytes, told = float(parameters.get("gigabytes", 0)), _numbers(evidence)
     if gigabytes <= 0 or not told:
         return ()
     both_ways = {name: sum(both) for name, both in interfaces(evidence).items()}
@@ -60,26 +57,25 @@ def figures_of(name: str, title: str) -> tuple[FigureSpec, ...]:
 
 def interfaces(evidence: Mapping[str, str]) -> dict[str, tuple[float, float]]:
     """Bytes received and sent by each interface that evidence tells of, in the order of names."""
-    told = dict(_numbers(evidence))
+    told = _numbers(evidence)
     names = {key.partition(".")[2] for key in told if key.startswith(("received.", "sent."))}
     return {n: (told.get(f"received.{n}", 0.0), told.get(f"sent.{n}", 0.0)) for n in sorted(names)}
 
 
-def _numbers(evidence: Mapping[str, str]) -> Iterator[tuple[str, float]]:
-    for key, text in evidence.items():
-        if key.startswith(BEGIN) and text.replace(".", "", 1).isdecimal():
-            yield key.removeprefix(BEGIN), float(text)
+def _numbers(evidence: Mapping[str, str]) -> dict[str, float]:
+    own = {key.removeprefix(BEGIN): it for key, it in evidence.items() if key.startswith(BEGIN)}
+    return {name: float(it) for name, it in own.items() if it.replace(".", "", 1).isdecimal()}
 
 
 def part_of(interface: str, link: str) -> str:
     """The part of an interface in a byte's way: a container's end has a new name in each run."""
     if interface == link:
-        return words.LINK
+        return LINK
     known = {"lo": LOOPBACK, docker_bridge.NETWORK: BRIDGE}
     return END if interface.startswith("veth") else known.get(interface, OTHERS)
 
 
-def moved(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> dict[str, float]:
+def moved(evidence: Mapping[str, str], parameters: Asked) -> dict[str, float]:
     """What a run moved, per GiB of its files, as `Counted.moved` says it."""
     if (gigabytes := float(parameters.get("gigabytes", 0))) <= 0:
         return {}
@@ -88,7 +84,7 @@ def moved(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> dict[st
         part = part_of(name, evidence.get(f"{BEGIN}link", ""))
         for way, count in zip(WAYS, both, strict=True):
             amounts[f"{way} {part}"] = amounts.get(f"{way} {part}", 0.0) + count
-    told = dict(_numbers(evidence))
+    told = _numbers(evidence)
     amounts |= {what: told[what] for what in DISK if what in told}
     return {what: amount / gigabytes for what, amount in amounts.items()}
 

@@ -10,9 +10,10 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 
 from parity.core.commands import answer_of, output_of
@@ -29,7 +30,7 @@ from parity.measure.timed_process import kill_group, launch_environment, started
 
 INTERFACE, CLIENT_INTERFACE = "parity-link", "eth0"
 _SUBNET = f"{beside.CLIENT_ADDRESS.rpartition('.')[0]}.0/{beside.PREFIX_LENGTH}"
-_SERVERS = tuple(server_address(1 + number) for number in range(beside.MOST_SERVERS))
+_SERVERS = tuple(f"{server_address(1 + number)}/32" for number in range(beside.MOST_SERVERS))
 # Several of TCP's largest segments, sent whole; and what may wait, a few ms of the fastest link.
 _BURST_BYTES, _LIMIT_BYTES = 1 << 18, 1 << 22
 
@@ -53,23 +54,16 @@ def client_link(rate: int) -> Iterator[Namespace]:
                 raise UserError(f"the host has a route of its own to {_SUBNET}, by {by}")
             link = networks.held_namespace(stack)
             stack.callback(delete)
-            batch(host_commands(link.path))
+            own = (f"{beside.HOST_ADDRESS}/{beside.PREFIX_LENGTH}", *_SERVERS)
+            pair = f"link add {INTERFACE} type veth peer name {CLIENT_INTERFACE} netns {link.path}"
+            addresses = (f"address add {address} dev {INTERFACE}" for address in own)
+            batch([pair, *addresses, f"link set {INTERFACE} up"])
             without_ipv6(INTERFACE)
             link.inside(set_client)
             _limit(INTERFACE, rate)
         except (OSError, UserError) as error:
             raise NotStarted(f"no link between servers and client: {error}") from error
         yield link
-
-
-def host_commands(namespace: str) -> list[str]:
-    """What `ip` does on the host: the pair, and the addresses of the host's end."""
-    own = (f"{beside.HOST_ADDRESS}/{beside.PREFIX_LENGTH}", *(f"{one}/32" for one in _SERVERS))
-    return [
-        f"link add {INTERFACE} type veth peer name {CLIENT_INTERFACE} netns {namespace}",
-        *(f"address add {address} dev {INTERFACE}" for address in own),
-        f"link set {INTERFACE} up",
-    ]
 
 
 def _limit(interface: str, rate: int) -> None:
@@ -113,36 +107,23 @@ def servers_bridge(
     ports: dict[str, list[int]] = {}
     for each in services:
         ports.setdefault(each.address, []).extend([each.port] if each.port else [])
-    at = {address: published_address(address) for address in ports} if arm.published else {}
+    # The host's own addresses at which the ports of servers are published: ten further.
+    at = {own: str(ip_address(own) + 10) for own in ports} if arm.published else {}
+    here = [f"address delete {address} dev {interface}" for address in _SERVERS]
+    here += [f"address add {address}/32 dev {interface}" for address in at.values()]
+    there = [["ip", "route", "add", SUBNET, "via", beside.HOST_ADDRESS]]
+    output = ["iptables", "-t", "nat", "-A", "OUTPUT", "-d"]
+    there += [[*output, own, "-j", "DNAT", "--to-destination", to] for own, to in at.items()]
     try:
         try:
-            batch(bridge_commands(interface, at))
+            batch(here)
             arm.begin_servers(image, SUBNET, ports, at)
-            client.inside(lambda: [output_of(words) for words in client_commands(at)])
+            client.inside(lambda: [output_of(words) for words in there])
         except (OSError, UserError) as error:
             raise NotStarted(f"no bridge for the servers: {error}") from error
         yield
     finally:
         arm.end_servers()
-
-
-def published_address(address: str) -> str:
-    """The host's own address at which the ports of a server are published: ten further."""
-    network, _, last = address.rpartition(".")
-    return f"{network}.{int(last) + 10}"
-
-
-def bridge_commands(interface: str, at: Mapping[str, str]) -> list[str]:
-    """What `ip` does on the host: the servers' addresses go, those of published ports come."""
-    gone = [f"address delete {address}/32 dev {interface}" for address in _SERVERS]
-    return [*gone, *(f"address add {address}/32 dev {interface}" for address in at.values())]
-
-
-def client_commands(at: Mapping[str, str]) -> list[list[str]]:
-    """What makes the client find them."""
-    output = ["iptables", "-t", "nat", "-A", "OUTPUT", "-d"]
-    route = ["ip", "route", "add", SUBNET, "via", beside.HOST_ADDRESS]
-    return [route, *([*output, own, "-j", "DNAT", "--to-destination", at[own]] for own in at)]
 
 
 MOUNT_SECONDS = 30.0

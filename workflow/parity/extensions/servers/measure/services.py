@@ -22,10 +22,10 @@ import psutil
 
 from parity.benchmarks.model import Program
 from parity.extensions.network_namespace import Namespace
-from parity.extensions.servers.benchmarks.service import FOLDER, Served, Service, server_cpus
+from parity.extensions.servers.benchmarks.service import Served, Service, server_cpus
 from parity.extensions.servers.measure import client
 from parity.extensions.servers.measure.client import client_link, client_mount, link_gate
-from parity.extensions.servers.measure.usage import usage
+from parity.extensions.servers.measure.usage import SERVERS, usage
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
 from parity.measure import gates, inner_command, places
 from parity.measure.attempt import Attempt, NotStarted, Order, started_beside
@@ -33,7 +33,6 @@ from parity.measure.documents import Gate
 from parity.measure.timed_process import kill_group
 from parity.runtimes.model import Arm, Launch
 
-SERVERS = places.WORK / FOLDER
 START_SECONDS = 60.0
 STOP_SECONDS = 1.0  # what a server has is thrown away, so it need not end in good order
 

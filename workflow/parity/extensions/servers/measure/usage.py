@@ -11,13 +11,14 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from parity.benchmarks.moved import DISK
+from parity.benchmarks.model import DISK
 from parity.extensions.servers.benchmarks.service import HOST_ADDRESS, Served
 from parity.extensions.servers.benchmarks.usage import BEGIN
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
@@ -54,20 +55,23 @@ def usage(attempt: Attempt, served: Served) -> Iterator[None]:
     parts |= {Path(word).name: MOUNT for word in served.mount if word.startswith("/")}
     # What a shell starts that stays in the folder of a server may leave it.
     parts |= {Path(each.executable).name: SERVER for each in served.services if each.executable}
-    before = reading(parts)
-    monitor = Monitor(served.monitor_hz, before, parts) if served.monitor_hz else None
-    counted: dict[str, str] = {}
+    before, counted, is_over = reading(parts), dict[str, str](), threading.Event()
+    asked = (served.monitor_hz, before, parts, attempt.folder / "files", is_over)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        monitor = pool.submit(_monitor, *asked) if served.monitor_hz else None
 
-    def stop() -> None:
-        if not counted:
-            watched = monitor.stop(attempt.folder / "files") if monitor else {}
-            counted.update(evidence(before, reading(parts)) | {f"{BEGIN}link": link()} | watched)
+        def stop() -> None:
+            is_over.set()
+            if not counted:
+                watched = monitor.result() if monitor else {}
+                told = evidence(before, reading(parts)) | {f"{BEGIN}link": link()}
+                counted.update(told | watched)
 
-    attempt.before_check.append(stop)
-    try:
-        yield
-    finally:
-        stop()
+        attempt.before_check.append(stop)
+        try:
+            yield
+        finally:
+            stop()
     attempt.evidence |= counted | of_client(order, attempt.finished)
 
 
@@ -147,31 +151,19 @@ def pressure(folder: Path) -> dict[str, int]:
     return waited
 
 
-class Monitor:
-    """Takes the same readings beside a program, in cases that ask for it."""
+def _monitor(
+    hertz: float, last: Reading, parts: Mapping[str, str], folder: Path, is_over: threading.Event
+) -> dict[str, str]:
+    """Take the same readings beside a program, with a line of JSON for each interval.
 
-    # It costs the difference to the same case without, and the CPU seconds of its thread, as told.
-    def __init__(self, hertz: float, first: Reading, parts: Mapping[str, str]) -> None:
-        self._interval, self._last, self._parts = 1 / hertz, first, parts
-        self._stop, self._lines, self._cpu_seconds = threading.Event(), list[str](), 0.0
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(self._interval):
-            now = reading(self._parts, synced=False)
-            self._lines.append(json.dumps(evidence(self._last, now), sort_keys=True))
-            self._last = now
-        self._cpu_seconds = time.thread_time()
-
-    def stop(self, folder: Path) -> dict[str, str]:
-        """End, write a line of JSON for each interval, and tell how many and what they cost."""
-        self._stop.set()
-        self._thread.join()
-        folder.mkdir(exist_ok=True)
-        text = "".join(f"{line}\n" for line in self._lines)
-        (folder / SERIES).write_text(text, encoding="utf-8")
-        return {
-            f"{BEGIN}monitor_readings": str(len(self._lines)),
-            f"{BEGIN}monitor_cpu_seconds": f"{self._cpu_seconds:.6f}",
-        }
+    It costs the difference to the same case without, and the CPU seconds of its thread, as told.
+    """
+    lines = list[str]()
+    while not is_over.wait(1 / hertz):
+        now = reading(parts, synced=False)
+        lines.append(json.dumps(evidence(last, now), sort_keys=True) + "\n")
+        last = now
+    told = {"readings": str(len(lines)), "cpu_seconds": f"{time.thread_time():.6f}"}
+    folder.mkdir(exist_ok=True)
+    (folder / SERIES).write_text("".join(lines), encoding="utf-8")
+    return {f"{BEGIN}monitor_{name}": value for name, value in told.items()}

@@ -5,8 +5,6 @@ waits for a quiet machine first; with --trial (`make cluster-test TRIAL=1`) noth
 was measured stands in a campaign of its own, since it says nothing of costs.
 """
 
-import argparse
-import os
 import signal
 import subprocess
 import sys
@@ -17,16 +15,11 @@ from typing import Any
 import pandas as pd
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:1] = [str(ROOT / "tools"), str(ROOT / "workflow")]
-
-from virtual_cluster import cluster, install, layout  # noqa: E402
-from virtual_cluster.traces import traces  # noqa: E402
-
-from parity.core.errors import UserError, shown_to_the_user  # noqa: E402
-from parity.measure.node import wait_until_idle  # noqa: E402
-from parity.plan.plan import PLAN, read_plan  # noqa: E402
-from parity.plan.system import load_system  # noqa: E402
+from parity.core.errors import UserError
+from parity.measure.node import wait_until_idle
+from parity.plan.plan import PLAN, read_plan
+from parity.plan.system import load_system
+from virtual_cluster import cluster, daemons, layout, processes
 
 NODES = 4
 STUDY, SYSTEM = Path("config/studies/scaling.yaml"), Path("config/systems/slurm.yaml")
@@ -34,6 +27,35 @@ COMMAND = ("snakemake", "--profile", "slurm", "all")
 # Where the files of a trial are, which go on from one to the next.
 TRIAL = Path(".cache/cluster-trial")
 NEVER_WAIT = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
+
+
+def test(is_trial: bool) -> None:
+    """Run it all; UserError if a run is not valid or anything is left."""
+    if layout.STATE.exists():
+        raise UserError("a virtual cluster is up already", action="make cluster-down")
+    _on_request(_end)
+    command = [*COMMAND, *(trial(STUDY, SYSTEM, TRIAL) if is_trial else ())]
+    dataset = Path("results/live", "trial-smoke" if is_trial else "scaling-smoke")
+    if not is_trial:
+        wait_for_quiet(SYSTEM)
+    daemons.install(accounting=False)
+    before = processes.traces()
+    try:
+        cluster.up(NODES, accounting=False)
+        status = status_of(command)
+    finally:
+        _on_request(signal.SIG_IGN)
+        cluster.down()
+    if status:
+        raise UserError(f"this command failed with status {status}: {' '.join(command)}")
+    table = valid_runs(dataset)
+    print(f"valid runs of all planned ones\n{table.to_string()}")
+    left = [name for name, now in processes.traces().items() if now != before[name]]
+    if left:
+        raise UserError(f"something of the cluster is left on this machine: {', '.join(left)}")
+    print("the cluster is down: no daemon, namespace, link, mount or file of it is left")
+    if any(str(cell).startswith("0/") for cell in table.to_numpy().ravel()):
+        raise UserError("a runtime gave no valid run", where=f"{dataset}/summary.txt")
 
 
 def valid_runs(dataset: Path) -> pd.DataFrame:
@@ -94,44 +116,3 @@ def _on_request(handler: Any) -> None:
     """What to do when asked to end, by Ctrl-C or otherwise."""
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, handler)
-
-
-def main() -> None:
-    """Run it all; the exit status is not 0 if a run is not valid or anything is left."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--trial", action="store_true", help="measure on a busy machine as well")
-    chosen = parser.parse_args()
-    if os.geteuid() != 0:
-        raise UserError("the virtual cluster needs root: it makes namespaces, links and mounts")
-    if layout.STATE.exists():
-        raise UserError("a virtual cluster is up already", action="make cluster-down")
-    _on_request(_end)
-    command, dataset = [*COMMAND], Path("results/live/scaling-smoke")
-    if chosen.trial:
-        command += trial(STUDY, SYSTEM, TRIAL)
-        dataset = dataset.with_name("trial-smoke")
-    else:
-        wait_for_quiet(SYSTEM)
-    install.install(accounting=False)
-    before = traces()
-    try:
-        cluster.up(NODES, accounting=False)
-        status = status_of(command)
-    finally:
-        _on_request(signal.SIG_IGN)
-        cluster.down()
-    if status:
-        raise UserError(f"this command failed with status {status}: {' '.join(command)}")
-    table = valid_runs(dataset)
-    print(f"valid runs of all planned ones\n{table.to_string()}")
-    left = [name for name, now in traces().items() if now != before[name]]
-    if left:
-        raise UserError(f"something of the cluster is left on this machine: {', '.join(left)}")
-    print("the cluster is down: no daemon, namespace, link, mount or file of it is left")
-    if any(str(cell).startswith("0/") for cell in table.to_numpy().ravel()):
-        raise UserError("a runtime gave no valid run", where=f"{dataset}/summary.txt")
-
-
-if __name__ == "__main__":
-    with shown_to_the_user():
-        main()

@@ -1,22 +1,28 @@
-"""What selfish's trace says, and which traces are refused."""
+"""What the files of selfish and of steps say, and which are refused."""
+
+from functools import partial
 
 import pytest
-from benchmark_help import GOLDEN, defaults, values
+from benchmark_help import GOLDEN, case, defaults, golden, values
 from hypothesis import given
 from hypothesis import strategies as st
-from traces import trace
+from traces import packed, trace
 
+from parity.benchmarks import steps
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.selfish import BENCHMARK, NOT_LOCKED, TRACE
-from parity.benchmarks.traces import MODES, read_trace
+from parity.benchmarks.traces import HEAD, MODES, read_trace
 from parity.core.files import as_text
 
 REAL = {name: (GOLDEN / f"selfish/real-{name}.trace").read_bytes() for name in (*MODES, "limited")}
+STEPS = {ranks: (GOLDEN / f"steps/real-{ranks}.bin").read_bytes() for ranks in (1, 2)}
+PLACED = {"nodes": 1, "ranks": 2}
 
 
-def parse(content: bytes, mode="detours", seconds=1.0, **other) -> Parsed:
+def parse(content: bytes, mode="detours", seconds=1.0, limit=None, **other) -> Parsed:
     parameters = defaults(BENCHMARK, mode=mode, seconds=seconds, **other)
-    return BENCHMARK.parse(Outputs(files={TRACE: as_text(content)}, parameters=parameters))
+    files = {TRACE: as_text(content)}
+    return BENCHMARK.parse(Outputs(files=files, parameters=parameters, limit=limit or {}))
 
 
 def test_numbers_of_a_trace():
@@ -24,36 +30,21 @@ def test_numbers_of_a_trace():
     entries = [(number * 500_000, length) for number, length in enumerate(lengths)]
     parsed = parse(trace(entries))
     assert parsed.valid and not parsed.detail
-    assert values(parsed) == pytest.approx(
-        {
-            "noise_share": 0.5005,
-            "events_per_second": 1000,
-            "duration_p50": 500e-6,
-            "duration_p99": 990e-6,
-            "duration_p999": 999e-6,
-            "duration_longest": 1e-3,
-            "loop_minimum": 10e-9,
-            "looked": 1,
-            "cpu_share": 0.75,
-            "quota_in_force": 0,
-            "quota_above_one_percent": 0,
-            # Those of 0.5 to 1 ms come every 0.5 ms.
-            "periodic_millisecond_events": 501,
-        }
-    )
-    of_a_limit = {"cpu_quota", "cpu_period", "throttled"}
-    assert [metric.name for metric in parsed.metrics] == [
-        quantity.metric for quantity in BENCHMARK.metrics if quantity.metric not in of_a_limit
-    ]
+    assert values(parsed) == pytest.approx({
+        "noise_share": 0.5005, "events_per_second": 1000, "duration_p50": 500e-6,
+        "duration_p99": 990e-6, "duration_p999": 999e-6, "duration_longest": 1e-3,
+        "loop_minimum": 10e-9, "looked": 1, "cpu_share": 0.75, "quota_in_force": 0,
+        # Detours of 0.5 to 1 ms come every 0.5 ms.
+        "quota_above_one_percent": 0, "periodic_millisecond_events": 501,
+    })  # fmt: skip
+    assert parse(trace([(0, 400)], locked=0)).detail == NOT_LOCKED
 
 
 def test_a_quiet_run_has_no_lengths():
     nothing = ("noise_share", "events_per_second", "quota_in_force")
     nothing += ("quota_above_one_percent", "periodic_millisecond_events")
-    expected = dict.fromkeys(nothing, 0) | {
-        "loop_minimum": 1e-8, "looked": 1, "cpu_share": 0.75,
-    }  # fmt: skip
-    assert values(parse(trace([]))) == expected
+    seen = {"loop_minimum": 1e-8, "looked": 1, "cpu_share": 0.75}
+    assert values(parse(trace([]))) == dict.fromkeys(nothing, 0) | seen
 
 
 def test_quanta_lose_what_they_take_beyond_the_shortest_and_the_threshold():
@@ -98,12 +89,7 @@ def test_detours_of_a_millisecond_are_regular_or_not():
 
 
 def inside(limit, **head):
-    outputs = Outputs(
-        files={TRACE: as_text(trace([(0, 400)], **head))},
-        parameters=defaults(BENCHMARK, mode="detours", seconds=1.0),
-        limit=limit,
-    )
-    return BENCHMARK.parse(outputs)
+    return parse(trace([(0, 400)], **head), limit=limit)
 
 
 @pytest.mark.parametrize(("limit", "head", "name"), [
@@ -135,10 +121,6 @@ def test_a_limit_that_was_never_reached_shows_nothing():
     assert "cpu_quota" not in values(parse(trace([(0, 400)], quota_us=0, period_us=0)))
 
 
-def test_memory_that_could_not_be_locked_is_told():
-    assert parse(trace([(0, 400)], locked=0)).detail == NOT_LOCKED
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_real_traces(mode):
     parsed = parse(REAL[mode], mode, 0.1)
@@ -156,22 +138,6 @@ def test_a_real_trace_under_a_limit():
     assert (found.throttled, found.periods, found.shares, found.cpus) == (1, 2, 1024, 1)
     # The burst was left from before the first look: 28 of 100 ms, where the quota allows 20.
     assert values(parsed)["cpu_share"] == pytest.approx(0.2802, abs=1e-4)
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_no_changed_byte_is_read_over(name):
-    mode = name if name in MODES else "detours"
-    for place in range(0, len(REAL[name])):
-        content = bytearray(REAL[name])
-        content[place] ^= 1 << place % 8
-        parsed = parse(bytes(content), mode, 0.1)
-        assert not parsed.valid and not parsed.metrics, place
-
-
-@given(st.integers(0, len(REAL["detours"]) - 1))
-def test_no_part_is_a_whole(length):
-    parsed = parse(REAL["detours"][:length], seconds=0.1)
-    assert parsed.reason in ("truncated", "unparsable")
 
 
 @pytest.mark.parametrize(("content", "asked", "reason"), [
@@ -195,9 +161,95 @@ def test_what_is_no_trace_of_this_run(content, asked, reason):
     assert parse(content, **asked).reason == reason
 
 
-def test_a_run_that_was_killed_or_left_no_trace():
-    assert (
-        parse((GOLDEN / "selfish/truncated.trace").read_bytes(), seconds=0.1).reason == "truncated"
-    )
-    parsed = BENCHMARK.parse(Outputs(parameters=defaults(BENCHMARK, mode="detours")))
-    assert (parsed.reason, parsed.detail) == ("unparsable", "the run left no trace")
+def written(lengths, **head) -> bytes:
+    """A file as steps writes it; of steps in ns."""
+    said = dict.fromkeys(HEAD.names, 0) | {"magic": b"\x89steps", "version": 1, "ranks": 1}
+    said |= {"work_ns": 99_999.5, "quantum": 50_000, "locked": 1, "count": len(lengths)}
+    said |= {"quota_us": -1, "period_us": 100_000} | head
+    return packed(said, HEAD, [(0, length) for length in lengths])
+
+
+def of_steps(content: bytes, world="openmpi/one-node.txt", **asked) -> Parsed:
+    parameters = defaults(steps.BENCHMARK, **{"steps": 200} | asked)
+    stderr, files = golden(world) if "ranks" in asked else "", {steps.FILE: as_text(content)}
+    return steps.BENCHMARK.parse(Outputs(stderr=stderr, files=files, parameters=parameters))
+
+
+def test_numbers_of_steps():
+    # A hundred of 0.1 ms, of which two are held up for 5 ms and 15 ms.
+    lengths = [100_000] * 98 + [5_100_000, 15_100_000]
+    assert values(of_steps(written(lengths), steps=100)) == pytest.approx({
+        "slowdown": 3.0, "step_shortest": 100e-6, "step_p50": 100e-6, "step_p99": 5.1e-3,
+        "step_longest": 15.1e-3, "work": 100e-6,
+    }, rel=1e-5)  # fmt: skip
+    assert of_steps(written(lengths, locked=0), steps=100).detail == NOT_LOCKED
+
+
+def test_a_limit_of_steps_is_told_and_need_not_have_been_reached():
+    limited = written([100_000], quota_us=25_000, periods=10)
+    found = values(of_steps(limited, steps=1))
+    assert (found["cpu_quota"], found["throttled"]) == (0.25, 0)
+
+
+@pytest.mark.parametrize(("ranks", "asked"), [(1, {}), (2, PLACED | {"idle_us": 50})])
+def test_real_steps(ranks, asked):
+    parsed = of_steps(STEPS[ranks], **asked)
+    assert parsed.valid, parsed.detail
+    assert 1 <= values(parsed)["slowdown"] < 10
+
+
+def test_ranks_of_steps_that_are_no_world_are_refused():
+    parsed = of_steps(STEPS[2], "openmpi/singletons.txt", **PLACED, idle_us=50)
+    assert parsed.reason == "singletons"
+
+
+@pytest.mark.parametrize(("content", "asked", "reason"), [
+    (written([100_000]) + b"more", {}, "several-runs"),
+    (written([100_000], version=2), {}, "unparsable"),
+    (written([100_000], magic=b"\x89selfish"), {}, "unparsable"),
+    (written([100_000], ranks=2), {}, "wrong-size"),
+    (written([100_000] * 2), {}, "wrong-size"),
+    (written([100_000], idle_us=5), {}, "wrong-size"),
+    (written([100_000]), {"work_us": 200}, "wrong-size"),
+    (written([49_000]), {}, "contradictory"), (written([100_000]), PLACED, "wrong-size"),
+    (b"text", {}, "unparsable"),
+    (written([100_000], work_ns=float("nan")), {}, "unparsable"),
+    (written([100_000], work_ns=-1.0), {}, "unparsable"),
+    (written([100_000], work_ns=0.0), {}, "unparsable"),
+])  # fmt: skip
+def test_what_is_not_of_this_run_of_steps(content, asked, reason):
+    assert of_steps(content, **{"steps": 1} | asked).reason == reason
+
+
+@pytest.mark.parametrize(("content", "read"), [
+    *((REAL[name], partial(parse, mode=mode, seconds=0.1))
+      for name, mode in zip(REAL, (*MODES, "detours"), strict=True)),
+    (STEPS[1], of_steps),
+], ids=(*REAL, "steps"))  # fmt: skip
+def test_no_changed_byte_is_read_over(content, read):
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 8
+        parsed = read(bytes(changed))
+        assert not parsed.valid and not parsed.metrics, place
+
+
+@given(st.integers(0, len(REAL["detours"]) - 1))
+def test_no_part_of_a_trace_is_a_whole(length):
+    parsed = parse(REAL["detours"][:length], seconds=0.1)
+    assert parsed.reason in ("truncated", "unparsable")
+
+
+@pytest.mark.parametrize("length", [0, 7, 8, 12, HEAD.itemsize - 1, HEAD.itemsize, 300, -1])
+def test_no_part_of_steps_is_a_whole(length):
+    assert of_steps(STEPS[1][:length]).reason in ("truncated", "unparsable")
+
+
+@pytest.mark.parametrize(("benchmark", "killed", "what"), [
+    (BENCHMARK, parse((GOLDEN / "selfish/truncated.trace").read_bytes(), seconds=0.1), "trace"),
+    (steps.BENCHMARK, of_steps((GOLDEN / "steps/truncated.bin").read_bytes()), "steps"),
+])  # fmt: skip
+def test_a_run_that_was_killed_or_left_nothing(benchmark, killed, what):
+    assert killed.reason == "truncated"
+    parsed = benchmark.parse(Outputs(parameters=case(benchmark)))
+    assert (parsed.reason, parsed.detail) == ("unparsable", f"the run left no {what}")
