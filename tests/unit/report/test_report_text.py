@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import re
 from collections.abc import Callable
@@ -245,7 +246,7 @@ def test_most_blocks_tell_what_a_runtime_costs_and_of_equals_the_largest_bound(m
     paired = replace(many[0], pairs=("hpcc",)), many[1]
     assert "HPCC, CPU time" in {each.program for each in answer.at_most(paired)}
     (said,) = (line for line in answer.in_short(other) if line.startswith("HPCC: "))
-    assert f"Docker ≤ {wording.significant(100 * bound(other).bound, 2)} %, " in said
+    assert f"Docker ≤ {math.ceil(100 * bound(other).bound)} %, " in said
 
 
 def test_what_has_no_rows_is_not_written_and_what_is_not_drawn_is_listed(make_view, tmp_path):

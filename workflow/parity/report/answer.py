@@ -276,7 +276,7 @@ def in_short(*datasets: Compared) -> list[str]:
     lines: dict[str, list[str]] = {}
     still_open = {each.program for each in told_of if each.bound > BOUNDS[-1]}
     for one in sorted(told_of, key=lambda one: one.program in still_open):
-        told = f"≤ {formatting.cost(1 + one.bound)}" if math.isfinite(one.bound) else "open"
+        told = f"≤ {formatting.at_most(1 + one.bound)}" if math.isfinite(one.bound) else "open"
         lines.setdefault(one.program, []).append(f"{one.runtime} {told}")
     return [
         f"{program}: {', '.join(told)}" if len(lines) > 1 else ", ".join(told)

@@ -112,10 +112,20 @@ def bound(row: Any) -> str:
     if row.answer == SAVES:
         ends = 1 / row.high95, 1 / row.low95
     elif row.answer == AT_MOST:
-        ends = (row.high90,)
+        return at_most(row.high90)
     elif row.answer == CANNOT_TELL:
         ends = (max(row.high90, 1 / row.low90),)
     return cost(*ends, is_saved=row.answer == SAVES)
+
+
+def at_most(ratio: float) -> str:
+    """The cost at a ratio that bounds it, rounded upwards, in per cent or as a factor."""
+    if ratio >= TIMES or ratio <= 1:
+        return cost(ratio)
+    digits = 1 - math.floor(math.log10(100 * (ratio - 1)))
+    unit = 10.0 ** (2 + max(0, digits))
+    # What two lost binary digits add is no cost.
+    return cost(1 + math.ceil((ratio - 1) * unit - 1e-6) / unit)
 
 
 def cost(*ratios: float, is_saved: bool = False) -> str:

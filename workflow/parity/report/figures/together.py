@@ -59,12 +59,13 @@ def bounds(told: Sequence[Bound], starts: Mapping[str, float]) -> Figure:
         {name: [told_start(starts.get(name))] for name in map(str, cells)}, ["a start"]
     )
     words, steps = pd.concat([row, words]), pd.concat([0 * row.map(len), steps])
-    size = style.TWO_COLUMNS, 0.3 + 0.175 * len(words)
+    size = style.TWO_COLUMNS, 0.4 + 0.175 * len(words)
     figure, axes = plt.subplots(figsize=size, layout="constrained")
     seaborn.heatmap(
         steps.astype(int), vmin=0, vmax=STEPS.N - 1, cmap=STEPS, cbar=False, linewidths=0.6,
         ax=axes, annot=words, fmt="", annot_kws={"size": 7, "color": "black"})  # fmt: skip
     axes.xaxis.tick_top()
+    axes.set_xticks(axes.get_xticks(), [name.replace(" (", "\n(") for name in map(str, cells)])
     axes.tick_params(length=0, labelsize=7, labelrotation=0)
     axes.set(xlabel="", ylabel="")
     return figure
@@ -75,10 +76,10 @@ def systems(told: Mapping[str, Sequence[Bound]]) -> Figure:
 
     A panel for each program with a row for each runtime, and in it a mark for each system.
     """
-    names, rows = [*told], [each for of in told.values() for each in of]
-    of_system = [name for name, of in told.items() for _ in of]
-    table = pd.DataFrame(rows).assign(system=of_system)
+    rows = [each._asdict() | {"system": name} for name, of in told.items() for each in of]
+    table = pd.DataFrame(rows)
     table = table[table.groupby("program")["system"].transform("nunique") > 1]
+    names = list(table["system"].unique())
     runtimes = sorted(table["runtime"].unique(), reverse=True)
     programs = sorted(table["program"].unique(), key=str.lower)
     down = -(-len(programs) // ACROSS)
