@@ -50,6 +50,7 @@ def require_planted(found: Steps, planted: Sequence[tuple[int, int]]) -> None:
         assert ((lost > 0.99 * least) & (lost < 1.01 * most)).any(), (planted, sorted(lost)[-10:])
 
 
+@pytest.mark.alone
 def test_a_stop_of_the_rank_makes_a_step_longer_by_itself(program, tmp_path):
     process = subprocess.Popen(alone(program), cwd=tmp_path)
     time.sleep(0.4)  # finding the time of the work takes 0.1 s
@@ -60,6 +61,7 @@ def test_a_stop_of_the_rank_makes_a_step_longer_by_itself(program, tmp_path):
     require_planted(found, planted)
 
 
+@pytest.mark.alone
 def test_a_stop_of_another_rank_makes_the_step_of_all_longer(program, tmp_path):
     if len(CPUS) < 2:
         pytest.skip("fewer than 2 CPUs")
