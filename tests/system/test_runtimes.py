@@ -16,6 +16,7 @@ import pytest
 from trials import running, wait_for
 
 from parity.benchmarks.model import Program
+from parity.measure import places
 from parity.measure.gates import binding_gate, where_gate
 from parity.measure.inner_command import EVIDENCE, evidence, program_environment, witnessed
 from parity.measure.node_check import host_namespaces
@@ -56,6 +57,7 @@ def beyond_it(arm, request):
 
 @pytest.fixture
 def launch(arm, images, tmp_path):
+    places.make_places(SCRATCH)
     WORK.mkdir(parents=True, exist_ok=True)
     image = None
     if arm.image_format:
@@ -64,9 +66,11 @@ def launch(arm, images, tmp_path):
             pytest.skip(f"{arm.name}: {record.reason}")
         image = Image(arm.image_format, record.location, record.digest)
     launch = Launch(f"parity-test-{arm.name}", image, SCRATCH, tmp_path)
-    arm.cleanup(launch)
     RAN.add(arm.name)
-    return launch
+    # A block that begins elsewhere on this machine empties where we work, and ends what it finds.
+    with places.only_one(SCRATCH, "a measurement on this node"):
+        arm.cleanup(launch)
+        yield launch
 
 
 def run(arm, launch, script, *arguments):
