@@ -67,6 +67,11 @@ def test_it_imports_draws_and_judges_in_a_folder_with_modules_of_its_own(
     assert "there is no program ./none" in refused(
         tmp_path, "measure", "--runtimes=none", "--", "./none", program=installed
     )
+    # What measures is found as well.
+    planned = succeeded(tmp_path, "snakemake", "--", "-n", "all", program=installed)
+    assert (
+        re.search(r"^run_batch +3$", planned, re.MULTILINE) and "containers/Dockerfile" in planned
+    )
     succeeded(tmp_path, "import", "table.csv", "--study=mine", "--margin=5", program=installed)
     assert re.search(r"\n +box +1\.2", succeeded(tmp_path, "figures", program=installed))
     (drawn,) = tmp_path.glob("results/archive/imported-mine-*/figures/overview.pdf")

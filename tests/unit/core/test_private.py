@@ -38,6 +38,7 @@ def names(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Private:
     ("/proc/sys/vm/swappiness kvm", "/proc/sys/vm/swappiness kvm"),
     # Letters of what is no text are words by chance.
     ('{"a": "data:;base64,AA+vm/9=", "b": "vm"}', '{"a": "data:;base64,AA+vm/9=", "b": "node3"}'),
+    ("data:;base64,/home/alice/x", "data:;base64,{home}/x"),
 ])  # fmt: skip
 def test_a_name_is_left_out_as_a_word_of_its_own_and_once(names, text: str, left: str) -> None:
     assert names.left_out(text) == left

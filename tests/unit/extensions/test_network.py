@@ -12,6 +12,7 @@ from parity.extensions.networks.benchmarks.network import COUNTERS, PARAMETERS, 
 from parity.extensions.networks.measure.network import (
     differences,
     expected_inside,
+    features,
     read_counter,
     settings,
 )
@@ -31,6 +32,12 @@ def test_an_era_says_how_losses_are_found():
     assert settings(Knobs()) == {"tcp_congestion_control": "reno", **now}
     then = Knobs(era="2015", sack=False, congestion_control="cubic")
     assert settings(then) == {"tcp_congestion_control": "cubic"} | dict.fromkeys(now, "0")
+
+
+@pytest.mark.parametrize(("offloads", "said"), [(True, "on"), (False, "off")])
+def test_offloads_are_all_on_or_all_off_but_for_the_one_that_veth_never_has(offloads, said):
+    found = features(Network("veth", offloads=offloads))
+    assert found.pop("generic-receive-offload") == "off" and [*found.values()] == [said] * 4
 
 
 def test_what_a_place_says_otherwise_is_named():

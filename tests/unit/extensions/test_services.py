@@ -195,6 +195,23 @@ def test_routed_servers_publish_nothing(said):
     assert len(said) == 6 and not any("--publish" in word for line in said for word in line)
 
 
+@pytest.mark.parametrize("name", ["docker-bridge", "docker-bridge-direct"])
+def test_the_host_gives_up_the_addresses_and_the_client_is_routed(name, said, monkeypatch):
+    here, there, own, to = [], [], "10.213.1.11", "10.213.1.21"
+    monkeypatch.setattr(client, "batch", here.extend)
+    monkeypatch.setattr(client, "output_of", there.append)
+    order = SimpleNamespace(arm=arms()[name], state=SimpleNamespace(image=IMAGE))
+    place = SimpleNamespace(inside=lambda do: do())
+    with client.servers_bridge(order, [replace(SERVICE, address=own)], place, "link"):
+        pass
+    gone = [f"address delete 10.213.1.{last}/32 dev link" for last in (11, 12, 13, 14)]
+    route = ["ip", "route", "add", SUBNET, "via", "10.213.1.254"]
+    table = ["iptables", "-t", "nat", "-A", "OUTPUT", "-d", own, "-j", "DNAT"]
+    is_published = order.arm.published
+    assert here == gone + [f"address add {to}/32 dev link"] * is_published
+    assert there == [route] + [[*table, "--to-destination", to]] * is_published
+
+
 def test_what_is_left_of_it_is_removed_with_any_container_of_it(said, monkeypatch):
     monkeypatch.setattr(docker_bridge.Docker, "cleanup", lambda self, *launches: None)
     arms()["docker-bridge"].cleanup()

@@ -206,6 +206,10 @@ def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(tmp_path, monkeyp
         assert refused.value.what == f"block {lost} was measured, and is not there any more"
         assert refused.value.where == str(path)
         assert "delete this file" in refused.value.action
+    path.write_text('{"version": 1, "measured": "here", "out_of_time": []}')
+    with pytest.raises(UserError) as refused:
+        dataset.measured_blocks([path])
+    assert refused.value.where == f"{path}: measured"
 
 
 STOPS = {("sysbench", arm): Stop("sysbench", arm, DECIDED, "time same after 5") for arm in PAIR}

@@ -21,7 +21,7 @@ from parity.analysis.descriptive import STAGES
 from parity.core import wording
 from parity.core.errors import UserError
 from parity.records.timed import CaseTime
-from parity.report import answer, texts, write
+from parity.report import answer, formatting, texts, write
 from parity.report.figures import figures
 from parity.report.figures.specs import FIGURES, LEDGER, OVERVIEW
 from parity.report.tables import measured, published, results
@@ -277,3 +277,11 @@ def test_a_plan_with_looks_says_when_they_are_and_what_they_stop(make_view: Make
     said = texts.numbers(looked)
     assert "looked at after 2 and 3 blocks, and is measured for 8 minutes at most" in said
     assert "looked at" not in texts.numbers(view)
+
+
+@pytest.mark.parametrize(("ratio", "said"), [
+    (0.98, "0.0 %"), (1.01, "1.0 %"), (1.0100001, "1.1 %"), (1.0084, "0.84 %"), (1.0314, "3.2 %"),
+    (1.00042, "0.042 %"), (1.1, "10 %"), (1.3333, "34 %"), (2.04, "2.1 times"), (2.5, "2.5 times"),
+])  # fmt: skip
+def test_an_upper_bound_is_rounded_upwards(ratio: float, said: str) -> None:
+    assert formatting.at_most(ratio) == said

@@ -1,9 +1,11 @@
 """The virtual cluster's configuration: pure text, without a Slurm."""
 
+from contextlib import nullcontext
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
-from virtual_cluster import layout
+import pytest
+from virtual_cluster import daemons, layout
 from virtual_cluster.layout import Cluster, Host, configured, hosts
 
 CLUSTER = Cluster(Host("login", 8, 16000), node_count=3, accounting=False)
@@ -45,3 +47,16 @@ def test_all_is_our_own_and_nothing_is_polled_beside_a_program() -> None:
     paths = [value for key, value in of_both if key.endswith(("Dir", "File", "FS"))]
     assert len(paths) >= 8
     assert all(Path(path).is_relative_to(layout.STATE) for path in paths)
+
+
+@pytest.mark.parametrize("accounting", [False, True])
+def test_a_database_is_installed_only_where_it_is_asked_for(accounting, monkeypatch) -> None:
+    asked = set[str]()
+    monkeypatch.setattr(daemons, "installed_packages", frozenset)
+    monkeypatch.setattr(daemons, "is_installed", lambda _program: True)
+    for name in ("_no_daemons_started", "nothing_starts_at_boot"):
+        monkeypatch.setattr(daemons, name, nullcontext)
+    monkeypatch.setattr(daemons, "apt", lambda *words: asked.update(words))
+    daemons.install(accounting)
+    more = {*daemons.ACCOUNTING_PACKAGES}
+    assert {*daemons.PACKAGES} <= asked and asked & more == (more if accounting else set())

@@ -132,6 +132,7 @@ def test_the_same_image_gives_the_same_bytes_and_names_its_parent(tmp_path: Path
     subprocess.run(["tar", "-C", tmp_path / "root", "-cf", tmp_path / "app.tar", "."], check=True)
     layer = ["raw", "add-layer", "--image", image, tmp_path / "app.tar"]
     own = ["config", "--image", image, "--config.entrypoint=/opt/app", "--config.user=1000"]
+    own += ["--config.cmd=/bin/false", "--config.volume=/tmp"]
     for words in (["init", "--layout", tmp_path / "app"], ["new", "--image", image], layer, own):
         subprocess.run(["umoci", *words], check=True, capture_output=True)
     hosts = tmp_path / "hosts"
@@ -141,7 +142,8 @@ def test_the_same_image_gives_the_same_bytes_and_names_its_parent(tmp_path: Path
     assert first.digest == second.digest and first.recipe == second.recipe
     # Neither would let the words run that we run in it.
     said = image_configuration(Path(first.location))["config"]
-    assert not said.get("Entrypoint") and said["User"] in ("", "0:0")
+    assert not any(said.get(key) for key in ("Entrypoint", "Cmd", "Volumes"))
+    assert said["User"] in ("", "0:0")
     assert (first.parent, first.parent_digest) == ("foreign", foreign.digest)
     hosts.write_text("127.0.0.1 localhost other\n")
     _, other = take(tmp_path / "three")

@@ -158,4 +158,12 @@ def described(module: str, known: Iterable[Quantity] = ()) -> dict[str, Any]:
     content["metrics"] = tuple(by_name.values())
     for figure in content.get("figures", ()):
         figure["quantities"] = [by_name[metric] for metric in figure["quantities"]]
-    return {name: msgspec.convert(value, ATTRIBUTES[name]) for name, value in content.items()}
+    made = {}
+    for name, value in content.items():
+        try:
+            made[name] = msgspec.convert(value, ATTRIBUTES[name])
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{file}: {name}: {error}") from error
+        except KeyError as error:
+            raise KeyError(f"{file}: there is no {name}") from error
+    return made

@@ -156,7 +156,8 @@ def measure(
         print(_so_far(folder, live))
         print("the same command goes on with it")
         raise
-    print(summary.read_text(encoding="utf-8"))
+    inside = f"{live.relative_to(folder)}/"
+    print(summary.read_text(encoding="utf-8").replace(inside, f"{folder.name}/{inside}"))
     print(f"{folder.name}/results/claims/dashboard.html: down to every run")
     print("the same command with more --minutes goes on with it;", end=" ")
     print(f"cd {folder.name}; parity snakemake -- all: sets its paper, too")

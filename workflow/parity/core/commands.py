@@ -52,6 +52,7 @@ def output_of(
     line and both streams are appended to `log`. Raises UserError: the program is not there, failed
     (the message ends with its output), or had no room.
     """
+    assert not (told and given), "what is followed is given nothing"
     words = [str(word) for word in argv]
     ours = {k: v for k, v in os.environ.items() if inherited is None or k in inherited}
     seen, pipe = {**ours, **(environment or {})}, subprocess.PIPE

@@ -23,7 +23,9 @@ _ANYWHERE = {
     HOME: _BEGINS + r"/root(?![\w.-])|/(?:home|Users)/[^/\s\"'\\:,;=]+",
     USER: r"(?:(?<=/tmp/parity/)|(?<=/dev/shm/parity-))[1-9][0-9]*",
 }
-_NO_TEXT = re.compile(rf"({re.escape(DATA_URL)}[\w+/=]*)")
+_NO_TEXT = re.compile(
+    rf"({re.escape(DATA_URL)}(?:[A-Za-z0-9+/]{{4}})*(?:[A-Za-z0-9+/]{{2,3}}=?=)?(?![\w+/=]))"
+)
 # One of these stands in whatever is private of itself.
 _MARKS = ("/results/", "/root", "/home/", "/Users/", "/tmp/parity/", "/dev/shm/parity-")
 # Users that images and clouds bring along: their names are words of programs, and name nobody.
@@ -72,10 +74,8 @@ class Private:
         """
         if not any(mark in text for mark in self._marks):
             return text
-        return "".join(
-            part if part.startswith(DATA_URL) else self._replaced(part)
-            for part in _NO_TEXT.split(text)
-        )
+        parts = enumerate(_NO_TEXT.split(text))
+        return "".join(part if number % 2 else self._replaced(part) for number, part in parts)
 
     def _replaced(self, text: str) -> str:
         def place(found: re.Match[str]) -> str:

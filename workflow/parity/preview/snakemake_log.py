@@ -60,16 +60,17 @@ class Shown(logging.Handler):
         event = _event(record) if self._is_quiet else ""
         if event == "job_info" and record.output:
             step = record.rule_name, (record.wildcards or {}).get("format", "")
+            does = _UP_TO_A_STOP.match(self._does(step[0]) or step[0])
+            self._doing = ": ".join(filter(None, (does[0] if does else "", step[1])))
             if step not in self._named:
                 self._named.add(step)
-                does = _UP_TO_A_STOP.match(self._does(step[0]) or step[0])
-                self._doing = ": ".join(filter(None, (does[0] if does else "", step[1])))
                 self._tell(self._doing)
         elif event == "progress":
             tenth = 10 * record.done // record.total
             if record.total > MANY and self._tenth < tenth < 10:
                 self._tenth = tenth
-                self._tell(f"{self._doing}: {record.done} of {record.total} steps done")
+                done = f"{record.done} of {record.total} steps done"
+                self._tell(": ".join(filter(None, (self._doing, done))))
         elif record.levelno >= logging.ERROR and (text := self._why(record)):
             self._say(logging.ERROR, text)
 

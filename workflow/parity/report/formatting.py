@@ -114,18 +114,19 @@ def bound(row: Any) -> str:
     elif row.answer == AT_MOST:
         return at_most(row.high90)
     elif row.answer == CANNOT_TELL:
-        ends = (max(row.high90, 1 / row.low90),)
+        return at_most(max(row.high90, 1 / row.low90))
     return cost(*ends, is_saved=row.answer == SAVES)
 
 
 def at_most(ratio: float) -> str:
     """The cost at a ratio that bounds it, rounded upwards, in per cent or as a factor."""
-    if ratio >= TIMES or ratio <= 1:
+    if ratio <= 1 or math.isinf(ratio):
         return cost(ratio)
-    digits = 1 - math.floor(math.log10(100 * (ratio - 1)))
-    unit = 10.0 ** (2 + max(0, digits))
-    # What two lost binary digits add is no cost.
-    return cost(1 + math.ceil((ratio - 1) * unit - 1e-6) / unit)
+    told = ratio if ratio >= TIMES else 100 * (ratio - 1)
+    unit = 10.0 ** max(0, 1 - math.floor(math.log10(told)))
+    # What lost binary digits add is no cost.
+    up = math.ceil(told * unit - 1e-6) / unit
+    return cost(up if ratio >= TIMES else 1 + up / 100)
 
 
 def cost(*ratios: float, is_saved: bool = False) -> str:

@@ -150,7 +150,8 @@ class View(analysis.Analysed):
         """Whether a figure would show one number, nothing new, or no law that fits."""
         if spec.form is Form.TAILS:
             mine = (each for each in self.figures if each.benchmark == spec.benchmark)
-            return any(each.form is Form.KINDS and self.shown(each) for each in mine)
+            is_again = any(each.form is Form.KINDS and self.shown(each) for each in mine)
+            return is_again and len(self.shown(spec)) == 1
         if spec.form is Form.LEVELS:
             laws = _where(self.of_events[spec.table], case=self.shown(spec)[0])
             return not (laws.loc[laws["arm"].isin(self.arms), "fit"] >= POOR).any()

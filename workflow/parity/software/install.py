@@ -5,6 +5,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -130,7 +131,9 @@ class _Progress:
         if self._all and does:
             self._done[does] += 1
             if self._done[does] % max(1, self._all // 10) == 0:
-                _say(f"  {does} {self._done[does]} of {self._all} packages")
+                # Nobody who reads ends apt in the middle of its work.
+                with suppress(OSError):
+                    _say(f"  {does} {self._done[does]} of {self._all} packages")
 
 
 def _install_packages(missing: Mapping[str, list[str]]) -> dict[str, str]:

@@ -38,8 +38,9 @@ def draw(folders: Sequence[Path], folder: Path) -> None:
     """Draw both of these archives into a folder."""
     style.use()
     of_system: dict[str, list[Compared]] = {}
+    known = archived(folders[0].parent)
     for each in folders:
-        of_system.setdefault(archived(each.parent)[each.name][0], []).append(read(each))
+        of_system.setdefault(known[each.name][0], []).append(read(each))
     every = [compared for of in of_system.values() for compared in of]
     style.save(bounds(at_most(*every), to_start(*every)), folder, "bounds")
     told = {name: at_most(*of) for name, of in of_system.items()}
@@ -52,7 +53,8 @@ def bounds(told: Sequence[Bound], starts: Mapping[str, float]) -> Figure:
     `starts`: upper bounds of what a runtime adds to a start, in s. Steps of colour are BOUNDS.
     """
     cells = pd.DataFrame(told).pivot(index="program", columns="runtime", values="bound")
-    cells = cells.sort_index(key=lambda names: names.str.lower())
+    for axis in (0, 1):
+        cells = cells.sort_index(axis=axis, key=lambda names: names.str.lower())
     words = cells.map(lambda bound: told_bound(None if np.isnan(bound) else bound))
     steps = cells.map(lambda bound: 0 if np.isnan(bound) else 1 + sum(bound > b for b in BOUNDS))
     row = pd.DataFrame(
@@ -80,7 +82,7 @@ def systems(told: Mapping[str, Sequence[Bound]]) -> Figure:
     table = pd.DataFrame(rows)
     table = table[table.groupby("program")["system"].transform("nunique") > 1]
     names = list(table["system"].unique())
-    runtimes = sorted(table["runtime"].unique(), reverse=True)
+    runtimes = sorted(table["runtime"].unique(), key=str.lower, reverse=True)
     programs = sorted(table["program"].unique(), key=str.lower)
     down = -(-len(programs) // ACROSS)
     size = style.TWO_COLUMNS, 0.4 + down * (0.45 + style.ROW * len(runtimes))
@@ -105,9 +107,8 @@ def _panel(axes: Axes, table: pd.DataFrame, names: Sequence[str], runtimes: Sequ
         rows = [runtimes.index(runtime) for runtime in mine["runtime"]]
         place = np.array(rows) + SPREAD * (0.5 - (number + 0.5) / len(names))
         cost, low, high = (100 * (mine[end].to_numpy() - 1) for end in ("ratio", "low", "high"))
-        axes.hlines(
-            place, np.maximum(low, -FARTHEST), np.minimum(high, FARTHEST), colour, linewidth=0.8
-        )
+        left, right = (np.clip(end, -FARTHEST, FARTHEST) for end in (low, high))
+        axes.hlines(place, left, right, colour, linewidth=0.8)
         shown = np.abs(cost) <= FARTHEST
         axes.plot(cost[shown], place[shown], mark, color=colour, markersize=3)
     axes.set_yticks(range(len(runtimes)), runtimes, fontsize=7)
