@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from parity.benchmarks import benchmark_of, benchmarks
-from parity.benchmarks.description import OF_ANY, FigureSpec, Form, Quantity, described
+from parity.benchmarks.description import OF_ANY, FigureSpec, Form, Quantity
+from parity.benchmarks.model import described
 from parity.benchmarks.sysbench import SysbenchCpu
 from parity.core.errors import UserError
 from parity.extensions.networks.benchmarks import network

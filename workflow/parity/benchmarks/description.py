@@ -1,9 +1,8 @@
-"""What the YAML file beside a benchmark's module says: its numbers, parameters, figures."""
+"""Forms of what the YAML file beside a benchmark's module says: numbers, parameters, figures."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -139,31 +138,3 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def shows(self, benchmark: str, placed: bool) -> bool:
         """Whether a case, placed on an allocation or not, belongs into this figure."""
         return benchmark == self.benchmark and self.placed in (None, placed)
-
-
-def described(module: str, known: Iterable[Quantity] = ()) -> dict[str, Any]:
-    """What the YAML file beside a module says, if there is one, by the attributes of `Benchmark`.
-
-    Raises ValueError: the file is no description. Raises KeyError: it says what none of them is, or
-    a figure shows a metric that is none. `known`: quantities that figures may show as well; they
-    come first among `metrics`.
-    """
-    from parity.benchmarks.model import ATTRIBUTES  # which needs this module first
-
-    file = Path(module).with_suffix(".yaml")
-    content = msgspec.yaml.decode(file.read_bytes()) if file.exists() else {}
-    metrics = [{"metric": name} | said for name, said in content.get("metrics", {}).items()]
-    own = msgspec.convert(metrics, list[Quantity])
-    by_name = {quantity.metric: quantity for quantity in (*known, *own)}
-    content["metrics"] = tuple(by_name.values())
-    for figure in content.get("figures", ()):
-        figure["quantities"] = [by_name[metric] for metric in figure["quantities"]]
-    made = {}
-    for name, value in content.items():
-        try:
-            made[name] = msgspec.convert(value, ATTRIBUTES[name])
-        except msgspec.ValidationError as error:
-            raise ValueError(f"{file}: {name}: {error}") from error
-        except KeyError as error:
-            raise KeyError(f"{file}: there is no {name}") from error
-    return made

@@ -4,15 +4,18 @@ import copy
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
+import msgspec
+
 import parity.benchmarks
 from parity.benchmarks import programs
-from parity.benchmarks.description import FigureSpec, Metric, Parameters, Quantity, described
+from parity.benchmarks.description import FigureSpec, Metric, Parameters, Quantity
 from parity.benchmarks.reading import Layout, Refused, death_in, require_short_lines
 from parity.core.commands import Availability
 from parity.core.errors import UserError
@@ -340,3 +343,29 @@ ATTRIBUTES: dict[str, Any] = {
     name: get_args(hint)[0] if get_origin(hint) is ClassVar else hint
     for name, hint in get_type_hints(Benchmark).items()
 }
+
+
+def described(module: str, known: Iterable[Quantity] = ()) -> dict[str, Any]:
+    """What the YAML file beside a module says, if there is one, by the attributes of `Benchmark`.
+
+    Raises ValueError: the file is no description. Raises KeyError: it says what none of them is, or
+    a figure shows a metric that is none. `known`: quantities that figures may show as well; they
+    come first among `metrics`.
+    """
+    file = Path(module).with_suffix(".yaml")
+    content = msgspec.yaml.decode(file.read_bytes()) if file.exists() else {}
+    metrics = [{"metric": name} | said for name, said in content.get("metrics", {}).items()]
+    own = msgspec.convert(metrics, list[Quantity])
+    by_name = {quantity.metric: quantity for quantity in (*known, *own)}
+    content["metrics"] = tuple(by_name.values())
+    for figure in content.get("figures", ()):
+        figure["quantities"] = [by_name[metric] for metric in figure["quantities"]]
+    made = {}
+    for name, value in content.items():
+        try:
+            made[name] = msgspec.convert(value, ATTRIBUTES[name])
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{file}: {name}: {error}") from error
+        except KeyError as error:
+            raise KeyError(f"{file}: there is no {name}") from error
+    return made

@@ -3,8 +3,7 @@
 import math
 
 from parity.benchmarks import openmpi
-from parity.benchmarks.description import described
-from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program, described
 from parity.benchmarks.programs import SpackPackage, program_path
 from parity.benchmarks.reading import Layout, Printed, Refused, Said, require_agreement
 from parity.core.errors import UserError

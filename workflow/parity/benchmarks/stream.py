@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 
 from parity.benchmarks import reading
-from parity.benchmarks.description import described
-from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program, described
 from parity.benchmarks.programs import SpackPackage, program_path
 from parity.benchmarks.reading import Printed, Refused, Said, require_agreement, require_at_most
 from parity.core.errors import UserError

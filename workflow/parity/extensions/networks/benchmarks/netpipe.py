@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from parity.benchmarks import openmpi, programs, reading
-from parity.benchmarks.description import Quantity, described
-from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.description import Quantity
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program, described
 from parity.benchmarks.reading import Printed, Refused, printed, require_agreement, require_equal
 from parity.core.errors import UserError
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from parity.benchmarks.description import Metric, Quantity, described
-from parity.benchmarks.model import Asked, Counted
+from parity.benchmarks.description import Metric, Quantity
+from parity.benchmarks.model import Asked, Counted, described
 
 NOW, ERA_OF_RUIZ = "now", "2015"
 

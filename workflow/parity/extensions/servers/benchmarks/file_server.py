@@ -3,12 +3,12 @@
 import errno
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from parity.benchmarks.description import FigureSpec, described
-from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.description import FigureSpec
+from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program, described
 from parity.benchmarks.reading import Refused, Said, require_equal, said_in, stated_once
 from parity.core.commands import Availability
 from parity.extensions.servers.benchmarks import service, usage
@@ -36,20 +36,18 @@ class FileServer(Benchmark):
     mount: tuple[str, ...] = ()  # the words of the client's mount command
     program_name: ClassVar[str] = "fio"
     metrics = (*usage.RATES, *usage.METRICS)
+    # The server of an address, the first of which is number 1, on a folder of data, in a case.
+    server: Callable[[int, str, Asked], service.Service] | None = None
 
     def probe(self) -> Availability:
         return service.cannot_serve() or super().probe()
 
     def services(self, parameters: Asked) -> tuple[service.Service, ...]:
         """Those that serve it, one on each address; none of files that nobody serves."""
-        if not self.mount:
+        if not (server := self.server):
             return ()
         data, numbers = DATA_FOLDERS[parameters["data"]], range(1, 1 + parameters["servers"])
-        return tuple(self.server(number, data, parameters) for number in numbers)
-
-    def server(self, number: int, data: str, parameters: Asked) -> service.Service:
-        """The server of an address, the first of which is number 1, and of a folder of data."""
-        raise NotImplementedError
+        return tuple(server(number, data, parameters) for number in numbers)
 
     @property
     def figures(self) -> tuple[FigureSpec, ...]:  # type: ignore[override]

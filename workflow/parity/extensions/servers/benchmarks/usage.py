@@ -7,8 +7,19 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from parity.benchmarks.description import FigureSpec, Form, Metric, Quantity, described
-from parity.benchmarks.model import BRIDGE, DISK, END, LINK, LOOPBACK, OTHERS, WAYS, Asked, Counted
+from parity.benchmarks.description import FigureSpec, Form, Metric, Quantity
+from parity.benchmarks.model import (
+    BRIDGE,
+    DISK,
+    END,
+    LINK,
+    LOOPBACK,
+    OTHERS,
+    WAYS,
+    Asked,
+    Counted,
+    described,
+)
 from parity.extensions.servers.runtimes import docker_bridge
 
 BEGIN = "usage_"
