@@ -15,9 +15,6 @@ from parity.core.errors import UserError
 # Where the programs find their loader and libraries.
 _PRIVATE = "usr/lib/private"
 _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# What apt is told of its state. A mirror may be frozen at some day, and the unstable release is
-# dated for a week only: its signature is checked all the same.
-_APT = Path(__file__).with_name("debian_unstable.txt").read_text(encoding="utf-8")
 
 
 def install(
@@ -59,9 +56,16 @@ def _download(wanted: Sequence[str], folder: Path) -> list[Path]:
     for part in ("lists/partial", "cache/archives/partial"):
         (folder / part).mkdir(parents=True)
     (folder / "status").touch()
-    source = f"deb [signed-by={_KEYRING}] {mirrors[0]} sid main\n"
-    (folder / "sources.list").write_text(source)
-    apt = ["apt-get", *(f"-o{setting}" for setting in _APT.format(folder=folder).splitlines())]
+    sources = folder / "sources.list"
+    sources.write_text(f"deb [signed-by={_KEYRING}] {mirrors[0]} sid main\n")
+    settings = {
+        "Dir::Etc::sourcelist": sources, "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::State::lists": folder / "lists", "Dir::State::status": folder / "status",
+        "Dir::Cache": folder / "cache", "APT::Sandbox::User": "root",
+        # A mirror may be frozen at some day, and the unstable release is dated for a week only.
+        "Acquire::Check-Valid-Until": "false",  # Its signature is checked all the same.
+    }  # fmt: skip
+    apt = ["apt-get", *(f"-o{key}={setting}" for key, setting in settings.items())]
     output_of([*apt, "update"])
     output_of([*apt, "--yes", "--download-only", "--no-install-recommends", "install", *wanted])
     archives = sorted((folder / "cache/archives").glob("*.deb"))

@@ -117,7 +117,7 @@ def apt(*words: str) -> None:
 
 
 class _Progress:
-    """Says ten times how many packages apt has downloaded, and how many it has set up."""
+    """Says ten times at most how many packages apt has downloaded, and how many it has set up."""
 
     def __init__(self) -> None:
         self._all, self._done = 0, Counter[str]()
@@ -130,7 +130,7 @@ class _Progress:
         does = {"Get": "downloaded", "Setting": "set up"}.get(re.split("[: ]", line, maxsplit=1)[0])
         if self._all and does:
             self._done[does] += 1
-            if self._done[does] % max(1, self._all // 10) == 0:
+            if self._done[does] % -(-self._all // 10) == 0:
                 # Nobody who reads ends apt in the middle of its work.
                 with suppress(OSError):
                     _say(f"  {does} {self._done[does]} of {self._all} packages")
