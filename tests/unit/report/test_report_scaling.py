@@ -162,7 +162,7 @@ def test_every_kind_of_system_has_its_sentence_and_hosts_are_not_called_one(tmp_
 def test_the_paper_holds_the_figures_of_its_study_alone(written, tmp_path, claims) -> None:
     parts = [written / "numbers.tex", *(written / "tables").glob("*.tex")]
     parts += (written / "figures").glob("*.pdf")
-    said = {f"{name}.tex": "Said." for name in ("answer", "bounds", "short")} | claims
+    said = {f"{name}.tex": "Said." for name in ("answer", "short")} | claims
     log = paper.build(ROOT / "paper/dataset.tex", said, {".": parts}, tmp_path / "paper.pdf")
     # What tests no published claim is not told what those claim.
     assert ("<claims>" in log) == bool(claims)

@@ -206,12 +206,10 @@ def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView
     told, rest = answer.tallied(costs), "LXC (needs root)"
     assert f"{2 * told['costs']} cost something" in said and told["costs"] >= 1 and rest in said
     assert f"{2 * told['same']} are the same within the margin" in said
-    assert "of 30 cost ratios the cost is at most 1 % in" in answer.bounds([data])
     starts = answer.to_start(data, data)
     warm = view.comparisons("startup-warm", "start_seconds")
     assert starts["Podman"] == warm["podman"].high90 and "LXC" not in starts
     assert answer.said([]) == "No cost ratio with a margin was measured."
-    assert answer.bounds([]).startswith("No cost ratio of a runtime as a site offers it")
 
 
 def test_a_constant_is_no_cost_even_where_a_look_s_level_leaves_no_interval(make_view) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from parity.core.documents import read_document
 from parity.core.errors import UserError
+from parity.core.files import read_rows
 from parity.report.figures.specs import FIGURES
 from parity.report.paper import BANNED, Effort, refuse_banned
 
@@ -93,3 +94,11 @@ def test_no_file_of_the_project_says_it() -> None:
     texts = [path for path in paths if path.suffix in KINDS and path.is_file()]
     assert len(texts) > 200
     assert [str(path) for path in texts if BANNED.search(path.read_text("utf-8"))] == []
+
+
+def test_the_readme_says_how_many_claims_are_supported() -> None:
+    rows = read_rows(ROOT / "config/expected_verdicts.csv", ("dataset", "claim", "verdict"))
+    assert {row["claim"] for row in rows if row["verdict"] == "supported"} == {"levy21-minquota"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    count = len({row["claim"] for row in rows})
+    assert f"Of {count} published claims one is `supported` here, a rule of the kernel" in readme

@@ -282,9 +282,3 @@ def in_short(*datasets: Compared) -> list[str]:
         f"{program}: {', '.join(told)}" if len(lines) > 1 else ", ".join(told)
         for program, told in lines.items()
     ]
-
-
-def bounds(datasets: Sequence[Compared]) -> str:
-    """In how many of the ratios that are counted a cost lies below some bounds."""
-    rows = [ratio.row for ratio in counted(*datasets)]
-    return sentence("bounds.txt", total=len(rows), below=below(rows))

@@ -113,10 +113,9 @@ def _laws(folders: Iterable[Path]) -> dict[str, str]:
 def of_dataset(dataset: Path, verdicts: pd.DataFrame) -> dict[str, str]:
     """LaTeX: the answer and bounds of a dataset, and the published claims that it tested."""
     read, claims = answer.read(dataset), tested(verdicts, dataset.name)
-    short = "".join(f" {line}." for line in answer.in_short(read))
-    told: dict[str, str] = {"answer.tex": latex(answer.said([read])),
-                            "short.tex": latex(f"Upper 95 % bounds of costs:{short}" * bool(short)),
-                            "bounds.tex": latex(answer.bounds([read]))}  # fmt: skip
+    bounds = " ".join(f"{line}." for line in answer.in_short(read))
+    short = f"Upper 95 % bounds of costs: {bounds}" if bounds else "No cost could be bounded."
+    told: dict[str, str] = {"answer.tex": latex(answer.said([read])), "short.tex": latex(short)}
     return told | ({"claims.tex": to_latex(claims)} if claims.rows else {})
 
 

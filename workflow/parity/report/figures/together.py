@@ -1,6 +1,7 @@
 """What all archives say together: bounds by runtime and program, and ratios by system."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -12,6 +13,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from parity.core.wording import span
 from parity.records.dataset import archived
 from parity.report.answer import (
     BOUNDS,
@@ -27,7 +29,7 @@ from parity.report.figures import style
 
 # Of no bound, of each step of BOUNDS, and of what is open; black is read on all of them.
 STEPS = ListedColormap(["white", "#eff6fc", "#d3e5f3", "#abd0e6", "#7fb8da", "#fdd0a2"])
-# A colour is a runtime's in all figures, so systems differ in shape and grey.
+# A colour is a runtime's in all figures, so systems differ in shape and grey; more begin anew.
 MARKS = (("o", "#000000"), ("s", "#707070"), ("^", "#000000"), ("D", "#707070"), ("v", "#404040"),
          ("X", "#404040"))  # fmt: skip
 ACROSS, SPREAD = 4, 0.6  # panels beside each other, and of a row what the systems share
@@ -61,7 +63,7 @@ def bounds(told: Sequence[Bound], starts: Mapping[str, float]) -> Figure:
         {name: [told_start(starts.get(name))] for name in map(str, cells)}, ["a start"]
     )
     words, steps = pd.concat([row, words]), pd.concat([0 * row.map(len), steps])
-    size = style.TWO_COLUMNS, 0.4 + 0.175 * len(words)
+    size = style.TWO_COLUMNS, 0.55 + 0.175 * len(words)
     figure, axes = plt.subplots(figsize=size, layout="constrained")
     seaborn.heatmap(
         steps.astype(int), vmin=0, vmax=STEPS.N - 1, cmap=STEPS, cbar=False, linewidths=0.6,
@@ -70,6 +72,8 @@ def bounds(told: Sequence[Bound], starts: Mapping[str, float]) -> Figure:
     axes.set_xticks(axes.get_xticks(), [name.replace(" (", "\n(") for name in map(str, cells)])
     axes.tick_params(length=0, labelsize=7, labelrotation=0)
     axes.set(xlabel="", ylabel="")
+    said = f"upper 95 % bounds; n = {span([each.blocks for each in told])} blocks"
+    figure.supxlabel(said, fontsize=7.5)
     return figure
 
 
@@ -85,27 +89,30 @@ def systems(told: Mapping[str, Sequence[Bound]]) -> Figure:
     runtimes = sorted(table["runtime"].unique(), key=str.lower, reverse=True)
     programs = sorted(table["program"].unique(), key=str.lower)
     down = -(-len(programs) // ACROSS)
+    marks = dict(zip(names, cycle(MARKS), strict=False))
     size = style.TWO_COLUMNS, 0.4 + down * (0.45 + style.ROW * len(runtimes))
     figure, grid = plt.subplots(
         down, ACROSS, figsize=size, layout="constrained", sharey=True, squeeze=False)  # fmt: skip
     for axes, program in zip(grid.flat, programs, strict=False):
-        _panel(axes, table[table["program"] == program], names, runtimes)
+        _panel(axes, table[table["program"] == program], marks, runtimes)
         axes.set_title(program, loc="left", fontsize=7.2)
     for axes in grid.flat[len(programs) :]:
         axes.set_axis_off()
     handles = [Line2D([], [], marker=mark, color=colour, linestyle="none", markersize=3.5)
-               for mark, colour in MARKS[: len(names)]]  # fmt: skip
+               for mark, colour in marks.values()]  # fmt: skip
     figure.legend(handles, names, ncols=len(names), loc="outside upper left", frameon=False)
-    figure.supxlabel("cost (%): ratio to native less one, with its 95 % interval", fontsize=7.5)
+    what = "cost (%): ratio to native less one, with its 95 % interval"
+    figure.supxlabel(f"{what}; n = {span(table['blocks'])} blocks", fontsize=7.5)
     return figure
 
 
-def _panel(axes: Axes, table: pd.DataFrame, names: Sequence[str], runtimes: Sequence[str]) -> None:
+def _panel(axes: Axes, table: pd.DataFrame, marks: Mapping[str, tuple[str, str]],
+           runtimes: Sequence[str]) -> None:  # fmt: skip
     axes.axvline(0, color=style.EDGE, linewidth=0.7, zorder=0)
-    for number, (name, (mark, colour)) in enumerate(zip(names, MARKS, strict=False)):
+    for number, (name, (mark, colour)) in enumerate(marks.items()):
         mine = table[table["system"] == name]
         rows = [runtimes.index(runtime) for runtime in mine["runtime"]]
-        place = np.array(rows) + SPREAD * (0.5 - (number + 0.5) / len(names))
+        place = np.array(rows) + SPREAD * (0.5 - (number + 0.5) / len(marks))
         cost, low, high = (100 * (mine[end].to_numpy() - 1) for end in ("ratio", "low", "high"))
         left, right = (np.clip(end, -FARTHEST, FARTHEST) for end in (low, high))
         axes.hlines(place, left, right, colour, linewidth=0.8)
