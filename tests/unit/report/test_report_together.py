@@ -10,6 +10,7 @@ from parity.report.figures import together
 TOLD = [
     Bound("HPCG", "Podman", 12, 0.0084, 1.004, 0.999, 1.009),
     Bound("HPCG", "LXC", 12, math.inf, 1.2, 0.9, 1.6),
+    Bound("a loop", "LXC", 8, 0.5, 1.3, 1.101, 1.6),
     Bound("a loop", "Podman", 8, 0.031, 1.01, 0.98, 1.04),
 ]
 
@@ -18,12 +19,12 @@ def _texts(figure: plt.Figure) -> list[str]:
     return [text.get_text() for text in figure.findobj(plt.Text) if text.get_text()]
 
 
-def test_a_cell_has_its_bound_rounded_upwards_and_a_step_of_colour():
+def test_a_cell_has_its_bound_rounded_upwards_or_a_cost_and_a_step_of_colour():
     figure = together.bounds(TOLD, {"Podman": 0.1966})
     cells = figure.axes[0].collections[0].get_array().reshape(3, 2).tolist()
-    assert cells == [[0, 0], [0, 3], [5, 1]]  # of a start none; LXC, Podman
+    assert cells == [[0, 0], [5, 3], [5, 1]]  # of a start none; LXC, Podman
     texts = _texts(figure)
-    assert texts[:6] == ["–", "+197 ms", "–", "3.1 %", "?", "0.9 %"]
+    assert texts[:6] == ["–", "+197 ms", ">", "3.1 %", "?", "0.9 %"]
     assert {"a start", "a loop", "HPCG", "Podman", "LXC"} <= set(texts)
 
 
