@@ -80,8 +80,9 @@ def stopped(pids: Sequence[int], seconds: float, own: int, after: float = 0.05) 
     """
     before, waited_before = time.monotonic_ns(), _waited(pids)
     os.kill(pids[-1], signal.SIGSTOP)
-    while Path(f"/proc/{pids[-1]}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-        pass
+    stat = Path(f"/proc/{pids[-1]}/stat")
+    while (state := stat.read_text().rpartition(")")[2].split()[0]) != "T":
+        assert state != "Z", "the program was over before it was stopped"
     surely = time.monotonic_ns()
     time.sleep(seconds)
     until = time.monotonic_ns()
