@@ -7,13 +7,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 import synthetic
 from figure_help import boxes, drawn, texts, words_apart
 
 from parity.benchmarks.description import Form
 from parity.report.figures import compare, figures, specs, style
-from parity.report.figures.page import plain_tick, scaled
+from parity.report.figures.page import page, plain_tick, scaled
+from parity.report.figures.rows import Forest
 from parity.report.tables import measured
 from parity.report.view import View
 
@@ -119,3 +121,20 @@ def test_labels_of_a_narrow_logarithmic_axis_do_not_meet(ends: tuple[float, floa
     found = boxes(axes.get_xticklabels())
     assert len(found) > 1
     assert all(left.x1 + 2 < right.x0 for left, right in pairwise(found))
+
+
+def test_what_is_said_below_narrow_panels_stays_below_them() -> None:
+    looks, arms = style.arm_styles(synthetic.plan(1, ARMS)), list(ARMS)
+    label = "Podman, 1024 shares beside 128, unpinned"
+    table = pd.DataFrame({"arm": arms, "label": label, "estimate": [0.5, 3, 40, 2e4]})
+    common: dict[str, Any] = {"looks": looks, "label": "longest of all detours: difference (µs)"}
+    made = [Forest("", table, scale=scale, neutral=None, **common) for scale in ("log", "symlog")]
+    style.use()
+    figure = page("", made * 2, 4)
+    for axes in figure.axes:
+        assert "\n" in axes.get_xlabel()
+        shown = [tick for tick in axes.get_xticklabels() if tick.get_text()]
+        for one, other in pairwise([tick.get_window_extent() for tick in shown]):
+            assert one.x1 < other.x0
+    for one, other in pairwise(axes.xaxis.label.get_window_extent() for axes in figure.axes):
+        assert one.x1 < other.x0

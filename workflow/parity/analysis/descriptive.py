@@ -20,6 +20,7 @@ from parity.plan.plan import Plan
 STAGES = ("planned", "ran", "parsed", "valid", "analysed")
 NOT_RUN, NO_PAIR = "not-run", "no-pair"
 TIME, TIMEOUTS, RTO_MIN = "time", "tcp_timeouts", "rto_min_ms"
+APART = 3  # runs with another number of timeouts than most, of which a line can be drawn
 
 
 def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFrame:
@@ -96,7 +97,7 @@ def dispersion(values: pd.DataFrame) -> pd.DataFrame:
 
 
 class Line(NamedTuple):
-    """A straight line through runs; not known where all had as many timeouts."""
+    """A straight line through runs; not known where fewer than APART had more timeouts or less."""
 
     slope: float | None = None  # seconds for each timeout
     low: float | None = None  # the ends of its 95 % interval
@@ -113,9 +114,10 @@ def line(timeouts: NDArray[np.float64], seconds: NDArray[np.float64]) -> Line:
     neither equal variances nor normal ones. Times have both a floor and a tail here. `timeouts`,
     `seconds`: of one run in each block.
     """
-    (slope,) = _slopes(timeouts, seconds, np.ones((1, len(seconds))))
-    if np.isnan(slope):
+    _, often = np.unique(timeouts, return_counts=True)
+    if len(timeouts) - often.max() < APART:
         return Line()
+    (slope,) = _slopes(timeouts, seconds, np.ones((1, len(seconds))))
     samples = _slopes(timeouts, seconds, methods.resampled(len(seconds)))
     ends = methods.percentile_interval(samples, len(seconds))
     total = float(np.var(seconds))

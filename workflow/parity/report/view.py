@@ -244,9 +244,9 @@ class View(analysis.Analysed):
         return kinds | ({"other limits": others} if others else {})
 
     def waits(self, cases: Iterable[str]) -> list[Any]:
-        """The lines of time against timeouts of the arms that had any, in these cases."""
+        """The lines of time against timeouts that are known, in these cases."""
         lines = self.analysis.timeouts
-        return rows_of(lines[lines["case"].isin(list(cases)) & (lines["timeouts"] > 0)])
+        return rows_of(lines[lines["case"].isin(list(cases)) & lines["slope"].notna()])
 
     def crossed(self, spec: FigureSpec) -> pd.DataFrame:
         """The effects of a figure's factor and of the arms that it is crossed with."""

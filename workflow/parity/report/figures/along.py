@@ -125,7 +125,7 @@ def sizes(view: View, spec: FigureSpec) -> Figure:
 
 
 def timeouts(view: View, spec: FigureSpec) -> Figure:
-    """The time that each run lost against its timeouts of TCP, for each case that had any."""
+    """The time that each run lost against its timeouts of TCP, where a line of them is known."""
     every, made, looks = view.shown(spec), [], pages.looks_of(view)
     rows = view.waits(every[:MOST])
     dots = {arm: look.mark(0.6) for arm, look in looks.items()}
@@ -138,10 +138,9 @@ def timeouts(view: View, spec: FigureSpec) -> Figure:
         marks, texts = [], []
         for place, row in enumerate(of_case):
             colour, mine = looks[row.arm].colour, table.loc[table["arm"] == row.arm, "x"]
-            if np.isfinite(row.slope):
-                ends = np.array([mine.min(), mine.max()])
-                fitted = row.intercept - base + row.slope * ends
-                marks.append(Mark(ends, fitted, {"color": colour, "linewidth": 1}))
+            ends = np.array([mine.min(), mine.max()])
+            fitted = row.intercept - base + row.slope * ends
+            marks.append(Mark(ends, fitted, {"color": colour, "linewidth": 1}))
             text = f"n = {row.runs}: {formatting.slope(row)}"
             texts.append((0.03, 0.97 - 0.11 * place, text, colour))
         if np.isfinite(wait := of_case[0].rto_min_ms):
@@ -153,9 +152,9 @@ def timeouts(view: View, spec: FigureSpec) -> Figure:
             formatting.case_levels(view.plan, case), table, dots, _titled(view, dots), marks=marks,
             ylim=(low - 0.06 * air, heights.max() + (0.06 + 0.16 * len(of_case)) * air),
             xlabel="timeouts of TCP in a run", texts=texts))  # fmt: skip
-    said = ["n: runs, of one block each"]
-    if any(np.isfinite(row.slope) for row in rows):
-        said[0] += "     full: line of an arm; s for each timeout [95 % interval]"
+    said = [
+        "n: runs, of one block each     full: an arm's line; s for each timeout [95 % interval]"
+    ]
     if any(np.isfinite(row.rto_min_ms) for row in rows):
         said.append("dotted: each timeout takes the least waiting time of its case, rto_min")
     if len(every) > MOST:

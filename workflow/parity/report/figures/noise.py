@@ -227,7 +227,7 @@ def replay(view: View, spec: FigureSpec) -> Figure:
             made.append(Lines(
                 wording.step_words(step) if len(made) < len(steps) else "",
                 of_step[of_step["phases"] == RANDOM], curves, short(view, arms),
-                min(0.2, 0.5 / len(arms)), "ranks", "time over work" + ", log" * (most > 3),
+                min(0.2, 0.5 / len(arms)), "ranks", "time / work" + ", log" * (most > 3),
                 xscale="log", yscale="log" if most > 3 else "linear", xlim=(0.6, 2**20 * 1.7),
                 keyed="left", key=title, is_inner=True, rows=max(5.0, 0.65 * len(arms) + 0.6),
                 ylim=ylim, neutral=1.0, marks=marks, ticks={1: "1", 1e3: "10³", 1e6: "10⁶"},

@@ -13,7 +13,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator, NullLocator
 
 from parity.core.wording import span
 from parity.report import formatting
@@ -27,7 +27,8 @@ LINE = 0.13  # inches of a line of text
 LETTERS = 105  # of 7 points across a page
 LETTER = 0.055  # inches of a letter of 7.5 points
 WIDE = 3.0  # times its lower end to which an axis has ticks at equal distances
-NARROW = 1.5  # inches below which a panel has room for few ticks
+NARROW, NARROWEST = 1.5, 1.0  # inches below which a panel has room for few ticks, or fewer
+OVER = 1.2  # times the width of its panel that a label below may take
 FAR = 1e5  # from which a tick's label, told in full, would meet the one before
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LONG = 25  # letters from which an arm's name takes two lines
@@ -100,8 +101,18 @@ def page(title: str, panels: Sequence[Panel], across: int = 1, foot: Sequence[st
     engine: Any = figure.get_layout_engine()
     engine.set(w_pad=0.03, h_pad=0.03, wspace=0.01, hspace=0.01)
     engine.execute(figure)
+    _fold_labels(figure)
+    engine.execute(figure)
     figure.set_layout_engine("none")
     return figure
+
+
+def _fold_labels(figure: Figure) -> None:
+    """Fold what is said below a panel where it would reach into the next, as they are laid out."""
+    for axes in figure.axes:
+        letters = max(int(OVER * axes.bbox.width / figure.dpi / LETTER), 8)
+        lines = axes.get_xlabel().split("\n")
+        axes.xaxis.label.set_text("\n".join(textwrap.fill(line, letters) for line in lines))
 
 
 def looks_of(view: View) -> dict[str, style.ArmStyle]:
@@ -197,7 +208,8 @@ class RoundTicks(Locator):
         low, high = sorted((vmin, vmax))
         box = self.axis.axes.bbox
         pixels = box.width if self.axis.axis_name == "x" else 2 * box.height
-        most = 4 if pixels / self.axis.figure.dpi > NARROW else 3
+        inches = pixels / self.axis.figure.dpi
+        most = 4 if inches > NARROW else 3 if inches > NARROWEST else 2
         ticks = [*MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)]
         if self.axis.get_scale() == "log" and high > WIDE * low > 0:
             decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -205,6 +217,9 @@ class RoundTicks(Locator):
                 ticks = [digit * 10.0**decade for decade in decades for digit in digits]
                 if sum(low <= tick <= high for tick in ticks) <= most + 1:
                     break
+        elif self.axis.get_scale() == "symlog":
+            powers = [(100.0 if most == 4 else 1e4) ** power for power in range(1, 8)]
+            ticks = [*(-power for power in reversed(powers)), 0, *powers]
         shown = [tick for tick in ticks if low <= tick <= high]
         return shown[:: -(-len(shown) // (most + 1))] if shown else []
 
@@ -217,16 +232,13 @@ def scaled(axes: Axes, across: str, ends: tuple[float, float] | None = None,
            scale: str = "linear") -> None:  # fmt: skip
     """Scale and ends of the axis `x` or `y`, with few round ticks."""
     axis: Axis = getattr(axes, f"{across}axis")
-    locator: Locator = RoundTicks()
     if scale == "symlog":
         axes.set_xscale("symlog", linthresh=1.0, linscale=0.5)
-        powers = [100.0**power for power in range(1, 8)]
-        locator = FixedLocator([0, *powers, *(-power for power in powers)])
     elif scale != "linear":
         axes.set(**{f"{across}scale": scale})
     if ends is not None:
         axes.set(**{f"{across}lim": ends})
-    axis.set_major_locator(locator)
+    axis.set_major_locator(RoundTicks())
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(plain_tick))
 

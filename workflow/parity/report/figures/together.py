@@ -55,13 +55,13 @@ def bounds(told: Sequence[Bound], starts: Mapping[str, float]) -> Figure:
     `starts`: upper bounds of what a runtime adds to a start, in s. Steps of colour are BOUNDS.
     """
     table = pd.DataFrame(told)
-    cells = table.pivot(index="program", columns="runtime", values="bound")
+    cells, lows = (
+        table.pivot(index="program", columns="runtime", values=v) for v in ("bound", "low")
+    )
     for axis in (0, 1):
         cells = cells.sort_index(axis=axis, key=lambda names: names.str.lower())
     words = cells.map(lambda bound: told_bound(None if np.isnan(bound) else bound))
-    dear = table[table["low"] > 1 + BOUNDS[-1]]  # a cost was found, and no question is open
-    for program, runtime in zip(dear["program"], dear["runtime"], strict=True):
-        words.loc[program, runtime] = ">"
+    words = words.mask(lows > 1 + BOUNDS[-1], ">")  # a cost, and no open question
     steps = cells.map(lambda bound: 0 if np.isnan(bound) else 1 + sum(bound > b for b in BOUNDS))
     row = pd.DataFrame(
         {name: [told_start(starts.get(name))] for name in map(str, cells)}, ["a start"]
