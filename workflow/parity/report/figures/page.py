@@ -101,18 +101,22 @@ def page(title: str, panels: Sequence[Panel], across: int = 1, foot: Sequence[st
     engine: Any = figure.get_layout_engine()
     engine.set(w_pad=0.03, h_pad=0.03, wspace=0.01, hspace=0.01)
     engine.execute(figure)
-    _fold_labels(figure)
-    engine.execute(figure)
+    if _fold_labels(figure):
+        engine.execute(figure)
     figure.set_layout_engine("none")
     return figure
 
 
-def _fold_labels(figure: Figure) -> None:
-    """Fold what is said below a panel where it would reach into the next, as they are laid out."""
+def _fold_labels(figure: Figure) -> bool:
+    """Fold what is said below a panel where it would reach into the next; whether any was."""
+    is_folded = False
     for axes in figure.axes:
         letters = max(int(OVER * axes.bbox.width / figure.dpi / LETTER), 8)
-        lines = axes.get_xlabel().split("\n")
-        axes.xaxis.label.set_text("\n".join(textwrap.fill(line, letters) for line in lines))
+        text = axes.get_xlabel()
+        folded = "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
+        axes.set_xlabel(folded)
+        is_folded |= folded != text
+    return is_folded
 
 
 def looks_of(view: View) -> dict[str, style.ArmStyle]:

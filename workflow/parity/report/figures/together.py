@@ -22,7 +22,6 @@ from parity.report.answer import (
     at_most,
     read,
     to_start,
-    told_bound,
     told_start,
 )
 from parity.report.figures import style
@@ -54,14 +53,13 @@ def bounds(told: Sequence[Bound], starts: Mapping[str, float]) -> Figure:
 
     `starts`: upper bounds of what a runtime adds to a start, in s. Steps of colour are BOUNDS.
     """
-    table = pd.DataFrame(told)
-    cells, lows = (
-        table.pivot(index="program", columns="runtime", values=v) for v in ("bound", "low")
+    table = pd.DataFrame(told).assign(told=[each.told for each in told])
+    cells, words = (
+        table.pivot(index="program", columns="runtime", values=v) for v in ("bound", "told")
     )
     for axis in (0, 1):
         cells = cells.sort_index(axis=axis, key=lambda names: names.str.lower())
-    words = cells.map(lambda bound: told_bound(None if np.isnan(bound) else bound))
-    words = words.mask(lows > 1 + BOUNDS[-1], ">")  # a cost, and no open question
+    words = words.reindex_like(cells).fillna("–")
     steps = cells.map(lambda bound: 0 if np.isnan(bound) else 1 + sum(bound > b for b in BOUNDS))
     row = pd.DataFrame(
         {name: [told_start(starts.get(name))] for name in map(str, cells)}, ["a start"]
