@@ -53,6 +53,19 @@ def of(done: analysis.Analysis, arm: str) -> dict[str, Any]:
     return {row.method: row for row in rows.itertuples()}
 
 
+def test_five_blocks_that_are_the_same_are_so_by_ranks(tmp_path: Path) -> None:
+    """An interval of 95 % is the whole line there, and was taken for none of 90 % either."""
+
+    def alike(_: Plan, rows: Rows) -> None:
+        for row in rows["metrics"]:
+            row["value"] += 1e4
+
+    done = analysed(tmp_path, 5, alike)
+    compared = done.comparisons.set_index(["case", "arm", "metric"])["outcome"]
+    assert compared[CASE, "docker", METRIC] == outcomes.EQUIVALENT
+    assert of(done, "docker")["ranks"].outcome == outcomes.EQUIVALENT
+
+
 def test_every_planned_ratio_has_a_row_for_every_method(tmp_path: Path) -> None:
     done = analysed(tmp_path, 10)
     planned = done.comparisons[done.comparisons["planned"] & (done.comparisons["kind"] == "ratio")]

@@ -11,7 +11,7 @@ from scipy import stats
 
 from parity.analysis.conclusions import Conclusion
 from parity.analysis.decision import Decision, decide
-from parity.analysis.looks import stops, waiting
+from parity.analysis.looks import _blocks_to_go, stops, waiting
 from parity.analysis.sequential import levels_at
 from parity.plan.looks import DECIDED, REPORTED, WAITING, Stop
 from parity.plan.plan import Plan
@@ -132,6 +132,12 @@ def test_cases_race_for_the_time_that_is_left(left: float, late: set[str]) -> No
     # What is stopped takes no time, and waits for nothing.
     ended = [Stop(case, arm, DECIDED, "") for case, arm in seconds if case == "near"]
     assert not {stop.case for stop in waiting(plan, 10, compared, ended, seconds, 60)}
+
+
+def test_what_lies_near_an_end_of_its_margin_is_far_from_its_decision() -> None:
+    """It took all of the time, because its interval was far from nothing."""
+    at_the_end, even = _decision(0.009, 0.0045), _decision(0.0, 0.018)
+    assert _blocks_to_go(at_the_end)[0] > 2 * _blocks_to_go(even)[0]
 
 
 def test_what_was_stopped_stays_as_it_was() -> None:

@@ -58,13 +58,32 @@ def test_what_the_plan_compares_by_differences_may_be_zero(tmp_path: Path) -> No
     made = replace(made, plan=structs.replace(made.plan, comparisons=compared))
     test = data.test_of("share-of-node", bound_percent=1)
     assert data.row_of(tmp_path, test, (made, analyse(made))).verdict == "supported"
+    # But to a claim on a ratio they are lost, and one of them alone is too few.
+    for few, said in ((12, LOSSES), (29, "too few blocks: 1 of at least 2")):
+        values = data.quiet(box=1.1)
+        values["spin", "box"] = [-1.0] * few + values["spin", "box"][few:]
+        of_values, _ = data.dataset(values, unit="MiB", margin=0.01)
+        of_values = replace(of_values, plan=made.plan)
+        found = data.row_of(tmp_path, MORE, (of_values, analyse(of_values)))
+        assert (found.verdict, found.reason[: len(said)]) == ("inconclusive", said)
+
+
+def test_a_difference_of_what_the_plan_does_not_compare_may_be_one_to_zero(tmp_path: Path) -> None:
+    values = dict.fromkeys(data.quiet(), [0.0] * 30) | {("spin", "box"): [40.0] * 30}
+    made, _ = data.dataset(values, unit="1")
+    test = data.test_of("direction-difference", expect="costs-more", smallest_effect=1)
+    assert data.row_of(tmp_path, test, (made, analyse(made))).verdict == "supported"
 
 
 def test_a_pair_that_lost_runs_shows_nothing(tmp_path: Path) -> None:
+    """Nor does what is held against both of it: its blocks are those that hold both."""
     values = data.quiet()
     values["spin", "native-b"] = _without_slowest(values["spin", "native-b"], 3)
     found = _judged(tmp_path, SAME, values)
     assert (found.verdict, found.control) == ("inconclusive", "inconclusive")
+    assert found.reason.startswith(f"{LOSSES}: 0 in box, 3 in native-b of 30")
+    found = _judged(tmp_path, MORE, values | {("spin", "box"): data.quiet(box=1.1)["spin", "box"]})
+    assert found.verdict == "inconclusive"
 
 
 @pytest.mark.parametrize(("test", "ratio"), [(SAME, 1.0), (MORE, 1.1)])

@@ -161,9 +161,22 @@ def test_what_sessions_share_is_no_trend() -> None:
 
 def test_a_series_takes_the_units_of_its_cells() -> None:
     one = shared(np.random.default_rng(22))
-    slopes = one.independent(NUMBERED)
+    slopes = one.independent(NUMBERED, one.cells[0].arm)
     assert list(slopes) == [5 * session + 2 for session in range(8)]
     assert one.cells[0].effects().shape == (1, 8)
+
+
+def test_blocks_of_other_arms_of_one_number_count_once() -> None:
+    """Side by side each arm has its own; with three of them every slope counted three times."""
+    one = shared(np.random.default_rng(22))
+    seen = one.cells[0].engine.dataset
+    for block, place in dict(seen.places).items():
+        number, crate = int(block[1:]), f"{block}-crate"
+        seen.places[block] = place._replace(session=number)
+        seen.places[crate], seen.number_of[crate] = place._replace(session=100 + number), number
+    for cell in one.cells:
+        cell.numbers.by_arm["crate"] = {f"b{number}-crate": 1.0 for number in NUMBERED}
+    assert len(one.independent(NUMBERED, "box")) == len(one.independent(NUMBERED, "crate")) == 40
 
 
 def test_what_any_level_shares_counts() -> None:
@@ -176,6 +189,6 @@ def test_what_any_level_shares_counts() -> None:
     engine = one.cells[0].engine
     dataset = SimpleNamespace(**vars(engine.dataset) | {"places": apart})
     first = replace(one.cells[0], engine=NothingLost(dataset, engine.by_case))
-    assert len(Series("nodes", (first,)).independent(NUMBERED)) == 40
+    assert len(Series("nodes", (first,)).independent(NUMBERED, first.arm)) == 40
     for cells in ((first, *one.cells[1:]), (*one.cells[1:], first)):
-        assert len(Series("nodes", cells).independent(NUMBERED)) == 8
+        assert len(Series("nodes", cells).independent(NUMBERED, first.arm)) == 8

@@ -59,6 +59,19 @@ def _simulator(blocks: int, own: float, arms: tuple[str, ...] = ARMS) -> Simulat
     return simulator
 
 
+def test_a_claim_with_another_side_for_each_arm_is_drawn_in_parts(tmp_path: Path) -> None:
+    """A plan could not be shown where a finding holds each arm against one of its own."""
+    sides = {"arms": ["docker", "podman"], "against": ["native-a", "apptainer"]}
+    cells = {"benchmark": SYSBENCH[0], "metric": SYSBENCH[1], **sides}
+    options = {"expect": "costs-more", "smallest_effect_percent": 1}
+    claim = _claim(tmp_path, claims_data.test_of("direction", cells, **options), kind="direction")
+    drawn = _simulator(6, 0.01).draw([SYSBENCH], 0)
+    made = [part.tests[0].cells for part in chances._parts(claim, drawn)]
+    assert [(one.arms, one.against) for one in made] == [
+        (("docker",), ("native-a",)), (("podman",), ("apptainer",)),
+    ]  # fmt: skip
+
+
 def test_own_and_shared_scatter_are_those_of_a_block_design() -> None:
     random = np.random.default_rng(1)
     logs = random.normal(0, 0.03, (400, 1)) + random.normal(0, 0.01, (400, 5)) + np.arange(5)

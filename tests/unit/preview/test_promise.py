@@ -59,7 +59,21 @@ def test_what_cannot_be_decided_has_what_the_others_leave(plan) -> None:
     assert cannot.endswith(" days")
 
 
+def test_a_shorter_run_takes_its_time_in_every_block() -> None:
+    plan = make_plan(load_study(STUDY, "campaign"))
+    (case, shorter), *_ = plan.shorter_of.items()
+    seconds = {case: 36.0, shorter.case.name: 9.0}
+    alike = [block for block in plan.blocks if block.number == 1]
+    first, beside = plan.looks[0], SECONDS_BESIDE * len(alike)
+    left = 60 * plan.minutes - first * (45 + beside)
+    reached = blocks_in_time(plan, [_need(case, 0.3)], seconds)[case]
+    assert first < reached <= first + left / 45 < first + left / 36
+
+
 def test_two_numbers_of_a_case_are_told_apart(plan) -> None:
+    """And the one that needs more blocks says when the case is decided."""
+    both = [_need("sysbench", 0.012), dataclasses.replace(_need("sysbench", 0.001), metric="work")]
+    assert blocks_in_time(plan, both, {"sysbench": 1.0})["sysbench"] == both[0].blocks[0] > 7
     asked = [_need("sysbench", 0.004), dataclasses.replace(_need("sysbench", 0.004), metric="work")]
     said = " ".join(promise_lines(plan, asked, {"sysbench": 5.0}))
     assert "in sysbench time (" in said and "in sysbench work (" in said

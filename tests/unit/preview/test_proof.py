@@ -101,6 +101,14 @@ def test_a_margin_shrinks_with_the_root_of_many_blocks_and_grows_with_the_power(
     assert 2.93 < at[0] / (0.02 / math.sqrt(56)) < 4
 
 
+def test_natives_that_never_differ_prove_their_own_sameness() -> None:
+    """The search for the least margin never ended at a margin of nothing."""
+    rows = np.random.default_rng(3).normal(0, 0.01, (12, 3)) * [0, 0, 1]
+    noise = _noise(0.01, arms=(*PAIR, "docker"), rows=rows)
+    assert 0.001 < proof.Proof(noise, (*PAIR, "docker")).margin(14, 0.8) < 0.1
+    assert proof.Proof(noise, PAIR).margin(14, 0.8) < 1e-6
+
+
 @pytest.mark.parametrize("deviation", [0.0, 0.001])
 def test_fewer_than_the_rank_test_needs_never_suffice(deviation) -> None:
     proven = proof.Proof(_noise(deviation), PAIR)

@@ -21,8 +21,8 @@ from parity.analysis.analysis import Analysed, Key
 from parity.analysis.conclusions import Conclusion
 from parity.analysis.contrast import over
 from parity.analysis.dataset import Dataset, worst
-from parity.analysis.decision import Decision, decide, decide_change
-from parity.analysis.estimate import Interval, welch_interval
+from parity.analysis.decision import Decision, decide_change
+from parity.analysis.estimate import Interval, student, welch_interval
 from parity.analysis.evidence import DIFFERENCE
 from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
@@ -194,15 +194,16 @@ def _gated(decision: Decision, key: Key, fresh: Analysed, archive: Analysed) -> 
 
 
 def _numbers(fresh: np.ndarray, archive: np.ndarray) -> dict[str, Any]:
-    """The ratios of both, and where the fresh one is expected if nothing has changed."""
-    here, there = decide(fresh, None), decide(archive, None)
+    """The mean ratios of both, and where the fresh one is expected if nothing has changed."""
+    here, there = student(fresh), student(archive)
+    ends = np.exp(here.interval(CONFIDENCE)).tolist()
     low, high = welch_interval(fresh, archive)
     spread, half = float(archive.std(ddof=1)), (high - low) / 2
     return {
-        "fresh_ratio": here.estimate, "archive_ratio": there.estimate,
-        "fresh_low95": here.interval95[0], "fresh_high95": here.interval95[1],
-        "expected_low95": there.estimate * math.exp(-half),
-        "expected_high95": there.estimate * math.exp(half),
+        "fresh_ratio": math.exp(here.value), "archive_ratio": math.exp(there.value),
+        "fresh_low95": ends[0], "fresh_high95": ends[1],
+        "expected_low95": math.exp(there.value - half),
+        "expected_high95": math.exp(there.value + half),
         "inside": low - ROUNDING <= 0 <= high + ROUNDING,
         "spread_ratio": float(fresh.std(ddof=1)) / spread if spread >= ROUNDING else None,
     }  # fmt: skip

@@ -26,7 +26,7 @@ from parity.analysis.dataset import Dataset
 from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, decide
 from parity.analysis.evidence import ByCase, Numbers, objection_to_losses, sample
 from parity.analysis.sequential import Levels, strictest
-from parity.benchmarks.description import WORK
+from parity.benchmarks.description import FIXED, WORK
 from parity.plan.plan import Plan
 
 NEEDS_TWO, NO_NUMBERS = "needs two blocks", Numbers()
@@ -154,8 +154,16 @@ class Engine:
     @_once
     def _evidence(self, contrast: Contrast) -> Evidence:
         blocks, effects = self.effects(contrast)
-        sides, cases = (contrast.metric, contrast.arm, contrast.reference), contrast.cases
-        losses = (self._losses(case, *sides, contrast.ratio) for case in cases)
+        cases, metric, references = contrast.cases, contrast.metric, [contrast.reference]
+        for _, case, arms in contrast.terms:
+            # A block has to hold all of several references.
+            if contrast.reference in arms:
+                references += [arm for arm in arms if self.numbers(case, metric).of(arm)]
+        losses = (
+            self._losses(case, metric, contrast.arm, reference, contrast.ratio)
+            for case in cases
+            for reference in dict.fromkeys(references)
+        )
         levels = (self.dataset.levels(case, contrast.arm) for case in cases)
         means = effects.mean(axis=1) if blocks else np.zeros(0)
         by_block = dict(zip(blocks, means.tolist(), strict=True))
@@ -217,8 +225,14 @@ class Engine:
             return replace(decision, reason=NEEDS_TWO)  # Each of the cases says why of its own.
         (case,), (arm, reference) = contrast.cases, (contrast.arm, contrast.reference)
         declared = self.dataset.not_tested(case).get(arm)
-        said = f"{outcomes.NOT_TESTED}: {declared}" if declared else ""
-        reason = said or self.dataset.shortage(case, (arm,))
+        said, cases = f"{outcomes.NOT_TESTED}: {declared}" if declared else "", [case]
+        shorter = self.dataset.plan.shorter_of.get(case)
+        if shorter and not said and contrast.metric in (WORK.metric, FIXED.metric):
+            cases.append(shorter.case.name)
+            if arm not in self.dataset.arms_of(shorter.case.name):
+                said = f"{outcomes.NOT_TESTED}: no shorter run of it in whole units"
+        lost = (self.dataset.shortage(each, (arm,)) for each in cases)
+        reason = said or next(filter(None, lost), "")
         if not decision.blocks and reason.startswith(outcomes.NOT_TESTED):
             return replace(decision, outcome=outcomes.NOT_TESTED, reason=reason.split(": ", 1)[-1])
         if not reason and (of_reference := self.dataset.shortage(case, (reference,))):

@@ -66,7 +66,7 @@ def waiting(
     others; then what only gets a smaller bound, the widest first. Each takes the stage that begins
     now, or all that it needs, and whoever finds too little time waits. One case always goes on.
     A decision falls where the half-width, which shrinks as the root of the blocks, is smaller than
-    what lies between the estimate and an end of the margin, or nothing. The levels of a case follow
+    what lies between the estimate and the nearer end of the margin. The levels of a case follow
     the blocks that it has, whichever those are. `blocks`: how many the stage has that begins now.
     `compared`, `stopped`: as of `stops`, and what it gave. `seconds`: of a run, by case and arm.
     `left`: seconds that are left for runs.
@@ -104,8 +104,8 @@ def _blocks_to_go(decision: Decision) -> tuple[float, float]:
     if not math.isfinite(half + cost):
         return math.inf, math.inf
     assert decision.margin
-    room = max(math.log1p(decision.margin) - abs(cost), abs(cost))
-    return max(1.0, decision.blocks * ((half / room) ** 2 - 1)), half
+    room = abs(math.log1p(decision.margin) - abs(cost))
+    return max(1.0, decision.blocks * ((half / room) ** 2 - 1)) if room else math.inf, half
 
 
 def look_at(

@@ -76,7 +76,7 @@ def _columns(blocks: int, logs: Sequence[float] | str, bound: float) -> dict[str
 def _ranks(row: Mapping[str, Any]) -> Said:
     """What the comparison itself rests on."""
     logs = [math.log(row[name]) if row[name] > 0 else math.nan for name in _SHOWN]
-    return row["blocks"], FEW if math.isnan(logs[3]) else logs
+    return row["blocks"], FEW if math.isnan(logs[1]) else logs
 
 
 def paired(effects: np.ndarray) -> Said:
@@ -97,7 +97,8 @@ def trimmed(effects: np.ndarray) -> Said:
     blocks = len(effects)
     if blocks < 4:
         return blocks, FEW
-    limits = (1 / blocks, 1 / blocks)
+    share = math.nextafter(1 / blocks, 1.0)  # of which scipy takes one, whatever is rounded
+    limits = (share, share)
     ends = [stats.mstats.trimmed_mean_ci(effects, limits, alpha=1 - level) for level in LEVELS]
     centre = float(stats.mstats.trimmed_mean(effects, limits))
     return blocks - 2, [centre, *map(float, chain(*ends))]

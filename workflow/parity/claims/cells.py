@@ -228,8 +228,8 @@ class Series:
         levels = [cell.parameters.get(self.along) for cell in self.cells]
         return pd.concat(columns, axis=1, keys=levels).sort_index().dropna()
 
-    def independent(self, effects: Mapping[int, float]) -> np.ndarray:
-        """Effects by the number of the block as of a cell: by time, or of what is shared.
+    def independent(self, effects: Mapping[int, float], arm: str) -> np.ndarray:
+        """Effects of an arm by the number of the block as of a cell: by time, or of what is shared.
 
         Blocks of one number may have run elsewhere at each level. What any level's share counts;
         of several the one whose interval of the mean is widest.
@@ -238,7 +238,8 @@ class Series:
             return np.array(list(effects.values()), dtype=float)
         of_each = []
         for cell in self.cells:
-            ran, dataset = set().union(*cell.numbers.by_arm.values()), cell.engine.dataset
+            # Side by side each arm has blocks of its own, of the same numbers.
+            ran, dataset = cell.numbers.of(arm), cell.engine.dataset
             there = {block: number for block, number in dataset.number_of.items() if block in ran}
             of_cell = {block: effects[n] for block, n in there.items() if n in effects}
             of_each.append(sample(of_cell, dataset.places).effects)

@@ -111,17 +111,18 @@ class Finding:
         return known | {"control": self.control.outcome}
 
 
-def about(cells: Sequence[Cell], decision: Decision, **facts: Any) -> Finding:
+def about(
+    cells: Sequence[Cell], decision: Decision, ratio: bool | None = None, **facts: Any
+) -> Finding:
     """A finding about a cell, or the cells of a series together, still without its verdict.
 
     The first cell that has something against a conclusion says it for all of them, the worst says
-    whether binaries are the same, and a positive control has to be seen in each.
+    whether binaries are the same, and a positive control has to be seen in each. `ratio`: whether
+    it is of ratios, to which a number of zero or below is lost; None: as the plan compares.
     """
 
     def objection(control: bool) -> str:
-        # In its own unit a number of zero is none that is lost.
-        in_unit = facts.get("unit") == cells[0].unit
-        there = (c.evidence(c.ratio and not in_unit, control).objection for c in cells)
+        there = (c.evidence(c.ratio if ratio is None else ratio, control).objection for c in cells)
         return next(filter(None, there), "")
 
     if facts.get("unit") == wording.RATIO and decision.margin and "assay" not in facts:

@@ -139,7 +139,9 @@ def _stamp(
     for each in rests_on:
         plan = registration.plan_name(each.plan), each.plan_sha256
         states.append(registration.status(registrations, claim, plan, each.first_run))
-    digest = hashlib.sha256(f"{one.claim.sha256}\n{plans}\n{code}\n".encode()).hexdigest()
+    # Which claims it shares a correction with follows from its study.
+    decides = f"{one.claim.sha256}\n{one.claim.study}\n{plans}\n{code}\n"
+    digest = hashlib.sha256(decides.encode()).hexdigest()
     latest = max(states, key=registration.STATES.index)
     return {"registration": latest, "fingerprint": digest, "plan_sha256": plans}
 

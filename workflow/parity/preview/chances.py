@@ -147,13 +147,15 @@ def _split(test: Test, claim: Claim, data: Simulated) -> Iterator[Test]:
     if not (rule.by_cell or rule.every_pair):
         yield test
         return
-    arms_by_case: dict[str, list[str]] = {}
+    by_case: dict[str, list[tuple[str, str]]] = {}
     for cell in _scope(test, claim, data).cells:
-        arms_by_case.setdefault(cell.case, []).append(cell.arm)
-    for name, arms in arms_by_case.items():
+        by_case.setdefault(cell.case, []).append((cell.arm, cell.against))
+    for name, sides in by_case.items():
         parameters = {key: (value,) for key, value in data.plan.case(name).parameters.items()}
-        for some in combinations(arms, 2 if rule.every_pair else 1):
-            yield replace(test, cells=replace(test.cells, parameters=parameters, arms=some))
+        for some in combinations(sides, 2 if rule.every_pair else 1):
+            arms, against = zip(*some, strict=True)
+            cells = replace(test.cells, parameters=parameters, arms=arms, against=against)
+            yield replace(test, cells=cells)
 
 
 def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
@@ -171,7 +173,8 @@ def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
     if not found:
         return None
     _, key, margin, noise = max(found, key=lambda each: each[:2])
-    proof = Proof(noise, arms_of(simulator.plan))
+    plan = simulator.plan
+    proof = Proof(noise, arms_of(plan), plan.looks, plan.in_pairs(key[0]))
     provable = proof.margin(FEASIBLE_BLOCKS, POWER)
     blocks = proof.blocks(margin, POWER) if provable <= margin else None
     return Reach(key, margin, noise, blocks, provable)

@@ -123,7 +123,7 @@ def _passed(effects: Sequence[np.ndarray], levels: Levels) -> float:
 
     Fewer runs lie far off by a wider margin: it is searched upwards from what passes without any.
     """
-    least = math.log1p(decide(effects, WIDEST, levels=levels).smallest_margin)
+    least = max(NO_SPREAD, math.log1p(decide(effects, WIDEST, levels=levels).smallest_margin))
     if math.isinf(least):
         return least
     most = 1.001 * least
@@ -220,7 +220,7 @@ def promise_lines(plan: Plan, needs: Sequence[Need], seconds: Seconds | None) ->
             can.append(f"to ±{percent(margin)} % in {name} ({reached[need.case]} blocks)")
         if margin > need.margin:
             more = need.blocks[0] - _first(plan)
-            takes = _block(plan, seconds) * _first(plan) + seconds[need.case] * more
+            takes = _block(plan, seconds) * _first(plan) + _of(plan, need.case, seconds) * more
             cannot.append(f"±{percent(need.margin)} % for {name} needs {duration(takes)}")
     arms = listed([plan.arm_titles[arm] for arm in arms_of(plan)[2:]])
     lines = folded(f"{limit} bound {f'{arms} {listed(can)}' if can else 'no cost'}", "")
@@ -241,11 +241,14 @@ def blocks_in_time(plan: Plan, needs: Sequence[Need], seconds: Seconds) -> dict[
         return {need.case: made for need in needs}
     left -= first * _block(plan, seconds)
     # Which block decides what nobody knows the scatter of is not known either.
-    wanted = {need.case: need.blocks[0] if need.blocks else longest for need in needs}
+    wanted = dict[str, int]()
+    for need in needs:
+        least = need.blocks[0] if need.blocks else longest
+        wanted[need.case] = max(least, wanted.get(need.case, 0))
     reached = dict.fromkeys(wanted, first)
-    for case in sorted(wanted, key=lambda case: (wanted[case] - first) * seconds[case]):
+    for case in sorted(wanted, key=lambda case: (wanted[case] - first) * _of(plan, case, seconds)):
         more = max(0, min(wanted[case], longest) - first)
-        once = seconds[case] + SECONDS_BESIDE * _alike(plan, case)
+        once = _of(plan, case, seconds) + SECONDS_BESIDE * _alike(plan, case)
         if more * once <= left:
             left -= more * once
         else:
@@ -262,6 +265,12 @@ def _first(plan: Plan) -> int:
 def _block(plan: Plan, seconds: Seconds) -> float:
     """Seconds of all blocks of one number: of one, or of one and a pair of each arm."""
     return sum(seconds.values()) + SECONDS_BESIDE * _alike(plan)
+
+
+def _of(plan: Plan, case: str, seconds: Seconds) -> float:
+    """Seconds of a case in all blocks of one number, its shorter run with it."""
+    shorter = plan.shorter_of.get(case)
+    return seconds[case] + (seconds.get(shorter.case.name, 0.0) if shorter else 0.0)
 
 
 def _alike(plan: Plan, case: str = "") -> int:

@@ -58,6 +58,8 @@ def case_times(dataset: Path) -> list[CaseTime]:
             run = runs[row["run"]]
             case = plan.case_in(plan.case(run.case), run.arm)
             record = RECORD.parse(row["record"], f"the record of {row['block']}, {row['run']}")
+            if not block.session(record.session).end:
+                continue  # nobody knows how long it lasted
             outputs = outputs_of(case, block, run.arm, row, record)
             timed = case.definition.timed_seconds(outputs)
             # Two on one CPU take the same time.

@@ -78,7 +78,8 @@ def slopes_of(one: Series, control: bool = False) -> np.ndarray:
     table.columns = table.columns.astype(float)
     if min(map(float, table.columns)) <= 0:
         return np.array([])
-    return one.independent(dict(zip(table.index, slopes_per_doubling(table), strict=True)))
+    of_block = dict(zip(table.index, slopes_per_doubling(table), strict=True))
+    return one.independent(of_block, one.cells[0].pair[1] if control else one.cells[0].arm)
 
 
 def _trend(options: Options, scope: Scope) -> list[Finding]:
@@ -119,7 +120,7 @@ def trend_of(one: Series, expect: str) -> Finding:
         control = Decision(len(of_pair), outcome=DIFFERENT if differs else INCONCLUSIVE)
     decision, unit = (decide(own, None), RATIO) if len(own) > 1 else (Decision(len(table)), "")
     facts = {"unit": unit, "p_value": p, "p_against": against, "strain": p / ALPHA}
-    finding = about(one.cells, decision, control=control, **facts)
+    finding = about(one.cells, decision, True, control=control, **facts)
     verdict, by_ranks = (
         next((v for v, p in zip(EITHER_WAY, both, strict=True) if p < ALPHA), terms.INCONCLUSIVE)
         for both in (by_slope, ranks)
@@ -175,8 +176,14 @@ def crossed(options: Options, scope: Scope, weights: Weights) -> Asked:
 
 
 def _weighted(both: Series, arm: str, against: str, weights: Weights) -> np.ndarray:
-    costs = (c.numbered(c.numbers.costs(side)) for c in both.cells for side in (against, arm))
-    return both.independent(weighted_sum(zip(weights, costs, strict=True)))
+    costs = (c.numbered(_beside(c, side, arm)) for c in both.cells for side in (against, arm))
+    return both.independent(weighted_sum(zip(weights, costs, strict=True)), arm)
+
+
+def _beside(cell: Cell, side: str, arm: str) -> dict[str, float]:
+    """Log costs of a side in the blocks that hold the arm: of pairs each arm has its own."""
+    held = cell.numbers.of(arm)
+    return {block: cost for block, cost in cell.numbers.costs(side).items() if block in held}
 
 
 def _rank(options: Options, scope: Scope) -> list[Finding]:
@@ -215,7 +222,7 @@ def _ranked(cells: Sequence[Cell], along: str, place: Mapping[str, int], minimum
     decision = Decision(len(table), ours, (low95, high95), (low90, high90), minimum)
     control, strain = _order_of_pair(ranked, places, minimum, verdict), (1 - reached) / 0.05
     facts: dict[str, Any] = {"unit": "tau", "p_against": against, "strain": strain}
-    finding = about(ranked.cells, decision, control=control, **facts)
+    finding = about(ranked.cells, decision, True, control=control, **facts)
     reason = f"tau {number(ours)} {interval(low95, high95)}: {WORDS['order'][verdict]}"
     return finding.agreed(verdict, _order_shown(other, against), reason)
 

@@ -58,15 +58,16 @@ class Question(NamedTuple):
         """The finding about its cells, with the A/A pair at the same margin."""
         few, levels = self.of_pair.shape[-1] < 2, self.levels[1]
         control = WITHOUT_CONTROL if few else decide(self.of_pair, margin, self.is_ratio, levels)
-        return about(self.cells, decision, control=control, unit=self.unit, **facts)
+        facts |= {"control": control, "unit": self.unit}
+        return about(self.cells, decision, self.is_ratio, **facts)
 
 
 Asked = Iterable[Question | Finding]
 
 
 def _of_cell(cell: Cell, ratio: bool = True) -> Question | Finding:
-    if cell.blocks < 2:
-        return too_few([cell], cell.blocks)
+    if (blocks := len(cell.evidence(ratio).blocks)) < 2:
+        return too_few([cell], blocks)
     of_arm, of_pair = (cell.effects(ratio, control) for control in (False, True))
     return Question((cell,), of_arm, of_pair, RATIO if ratio else _unit(cell), cell.levels)
 

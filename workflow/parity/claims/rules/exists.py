@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from itertools import pairwise, product
 from statistics import median
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -71,7 +71,7 @@ def _exists(options: Options, scope: Scope) -> list[Finding]:
         bounds = count.bounds(0.95), count.bounds(0.90)
         share = Decision(count.runs, count.those / count.runs, *bounds, limit)
         p, p_against = count.p(limit, "greater"), count.p(limit, "less")
-        facts = {"p_value": p, "p_against": p_against, "strain": p / ALPHA}
+        facts: dict[str, Any] = {"p_value": p, "p_against": p_against, "strain": p / ALPHA}
         finding = about([cell], share, against="", unit="share of runs", control=control, **facts)
         reason = f"{SEEN[expect]} in {count.those} of {counted(count.runs, 'run')}"
         found.append(_ended(finding, reason, expect, control))

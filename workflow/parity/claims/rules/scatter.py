@@ -40,8 +40,8 @@ def _coefficient(cell: Cell, bound: float) -> Finding:
     decision, below = _bounds(values, bound, own), methods.p_cv_below(values, bound / 100)
     control = WITHOUT_CONTROL if isinstance(reference, str) else _bounds(reference, bound, at_pair)
     lower, upper = decision.interval90
-    p_values = {"p_value": own.adjusted(below), "p_against": own.adjusted(1 - below)}
-    finding = about([cell], decision, control=control, strain=upper / bound, **p_values, **facts)
+    facts |= {"p_value": own.adjusted(below), "p_against": own.adjusted(1 - below)}
+    finding = about([cell], decision, control=control, strain=upper / bound, **facts)
     if control.outcome == outcomes.DIFFERENT:
         theirs = f"{interval(*control.interval90, PERCENT_UNIT)}, above {bound:g} %"
         reason = f"{cell.pair[0]} scatters by itself as much: {theirs}"

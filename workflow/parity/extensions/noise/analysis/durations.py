@@ -61,17 +61,6 @@ def millisecond_rate(run: Sequence[Window]) -> float:
     return float(1e9 * of_band / sum(window.duration for window in run))
 
 
-def ranks_of_interval(count: int, quantile: float) -> tuple[int | None, int | None]:
-    """The order statistics, as ranks from 1, that leave at most 2.5 % on each side, if any do.
-
-    The number of values below the quantile is binomial whatever their distribution
-    (Thompson 1936; Conover, Practical Nonparametric Statistics, 1999, sec. 3.2). Exact for
-    independent values of a continuous distribution, conservative with ties.
-    """
-    low, high = (int(scipy.stats.binom.ppf(p, count, quantile)) for p in (0.025, 0.975))
-    return low if low > 0 else None, high + 1 if high < count else None
-
-
 SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999)
 _GROUPS = 4000  # ranks that tell lengths apart, and lie the closer the longer these are
 
@@ -80,19 +69,23 @@ _GROUPS = 4000  # ranks that tell lengths apart, and lie the closer the longer t
 class Quantiles:
     """The quantiles of an arm."""
 
-    rows: tuple[dict[str, Any], ...]  # what depends on no other arm; lengths in seconds
+    rows: tuple[dict[str, Any], ...]  # without any interval; lengths in seconds
     replicates: NDArray[np.float64]  # of the lengths in ns, shape (replicates, shares)
 
     def beside(self, reference: "Quantiles | None", windows: int) -> list[dict[str, Any]]:
-        """The rows with their ratios to the same quantiles of a reference; None is itself."""
+        """The rows with intervals, and ratios to the same quantiles of a reference (None: it)."""
         made = []
         for place, row in enumerate(self.rows):
-            ratio, ends = None, NO_INTERVAL
+            own, ratio = percentile_interval(self.replicates[:, place] / 1e9, windows), None
+            ends = NO_INTERVAL
             if reference and row["value"] and (other := reference.rows[place]["value"]):
                 ratio = row["value"] / other
                 both = self.replicates[:, place] / reference.replicates[:, place]
                 ends = percentile_interval(both, windows)
-            made.append(row | {"ratio": ratio, "ratio_low": ends[0], "ratio_high": ends[1]})
+            made.append(row | {
+                "low": own[0], "high": own[1], "ratio": ratio, "ratio_low": ends[0],
+                "ratio_high": ends[1],
+            })  # fmt: skip
         return made
 
 
@@ -101,33 +94,42 @@ def quantiles(
 ) -> Quantiles:
     """The quantiles of an arm: each a length that there was.
 
-    Their intervals are order statistics, exact for independent lengths; the ratios are not
-    taken from them, but from windows that are drawn anew, as often as `resampled` says (`often`).
+    Intervals and ratios are of windows that are drawn anew, as often as `resampled` says (`often`).
     So that arms are drawn alike, `place_of` has its column of each window of any arm.
     """
     lengths, rows = np.sort(joined(windows)), list[dict[str, Any]]()
     number, looked = len(lengths), sum(window.duration for window in windows) / 1e9
     for share in SHARES:
-        low, high = ranks_of_interval(number, share) if number else (None, None)
-        at = math.ceil(share * number - 1e-6) if number else None
-        ranks = {"value": at, "low": low, "high": high}
-        values = {name: rank and float(lengths[rank - 1]) / 1e9 for name, rank in ranks.items()}
-        rows.append({"share": share, "events": number, "seconds": looked, **values})
-    if not number:
-        return Quantiles(tuple(rows), np.full((len(often), len(SHARES)), math.nan))
+        # Rounding must not make a share of all of them one more than it is.
+        at = math.ceil(share * number - 1e-6)
+        value = float(lengths[at - 1]) / 1e9 if number else None
+        rows.append({"share": share, "events": number, "seconds": looked, "value": value})
+    groups = [(place_of[window.key], window.lengths) for window in windows]
+    return Quantiles(tuple(rows), _drawn_anew(groups, often, SHARES))
+
+
+def _drawn_anew(
+    groups: Sequence[tuple[int, NDArray[np.int64]]], often: NDArray[np.float64],
+    shares: Sequence[float],
+) -> NDArray[np.float64]:  # fmt: skip
+    """Quantiles of lengths in samples of groups, shape (samples, shares); NaN without any length.
+
+    `groups`: the column of each in `often`, which says how often it is in each sample.
+    """
+    lengths = np.sort(np.concatenate([np.empty(0, np.int64), *(of for _, of in groups)]))
+    if not len(lengths):
+        return np.full((len(often), len(shares)), math.nan)
     from_top = np.unique(np.geomspace(1, len(lengths), _GROUPS).astype(np.int64))
     edges = np.unique(lengths[-from_top])
     counts = np.zeros((often.shape[1], len(edges)))
-    for window in windows:
-        groups = np.searchsorted(edges, window.lengths)
-        counts[place_of[window.key]] += np.bincount(groups, minlength=len(edges))
+    for column, of_group in groups:
+        counts[column] += np.bincount(np.searchsorted(edges, of_group), minlength=len(edges))
     below = np.cumsum(often @ counts, axis=1)
-    # Rounding must not make a share of all of them one more than it is.
-    wanted = np.outer(below[:, -1], SHARES) - 1e-6
+    wanted = np.outer(below[:, -1], shares) - 1e-6
     places = np.stack([(below < each[:, None]).sum(axis=1) for each in wanted.T], axis=1)
-    found = edges[np.minimum(places, len(edges) - 1)].astype(np.float64)
+    found: NDArray[np.float64] = edges[np.minimum(places, len(edges) - 1)].astype(np.float64)
     found[below[:, -1] == 0] = math.nan
-    return Quantiles(tuple(rows), found)
+    return found
 
 
 PERIOD_SECONDS = 900.0
@@ -277,11 +279,13 @@ def quota_law(
     predicted = (period_us - quota_us) / 1e6
     due = lengths[lengths > DUE * predicted]
     looked, lost = sum(window.duration for window in windows) / 1e9, float(lengths.sum())
-    low, high = ranks_of_interval(len(due), 0.5) if len(due) else (None, None)
+    is_due = (window.lengths[window.lengths > 1e9 * DUE * predicted] for window in windows)
+    medians = _drawn_anew([*enumerate(is_due)], resampled(len(windows)), (0.5,))[:, 0]
+    low, high = percentile_interval(medians / 1e9, len(windows))
     observed = float(np.median(due)) if len(due) else None
     return {
         "quota_us": quota_us, "period_us": period_us, "predicted": predicted, "observed": observed,
-        "low": low and float(due[low - 1]), "high": high and float(due[high - 1]),
+        "low": low, "high": high,
         "residual": None if observed is None else observed - predicted,
         "tick": None if hz is None else 1 / hz, "events": len(due),
         "share": len(due) / len(lengths) if len(lengths) else None,
