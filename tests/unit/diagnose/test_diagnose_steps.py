@@ -275,6 +275,9 @@ def test_a_name_leads_to_no_folder_of_others(tmp_path, monkeypatch, capfd) -> No
         main(["diagnose", *words])
     assert ended.value.code == REFUSED and "'a/../../x' is no name" in capfd.readouterr().err
     assert kept.exists()
+    with pytest.raises(SystemExit):
+        main(["diagnose", "--container=podman run 'x", "--", "/bin/sleep", "1"])
+    assert "where:   --container" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("end", [None, UserError("it fails"), KeyboardInterrupt()])

@@ -153,7 +153,7 @@ def test_what_is_mounted_below_a_folder_is_found_the_last_first(tmp_path, monkey
 PORTS = {"10.213.1.11": [9421, 9422], "10.213.1.12": [9422]}
 AT = {"10.213.1.11": "10.213.1.21", "10.213.1.12": "10.213.1.22"}
 REMOVED = [
-    ["docker", "ps", "--all", "--quiet", "--filter=label=parity-servers"],
+    ["timeout", "60", "docker", "ps", "--all", "--quiet", "--filter=label=parity-servers"],
     ["docker", "rm", "--force", "one", "two"],
     ["docker", "network", "rm", "parity-servers"],
 ]
@@ -163,13 +163,15 @@ REMOVED = [
 def said(monkeypatch):
     """What is asked of Docker; two containers were left by a runner that was killed."""
     lines = []
-    monkeypatch.setattr(docker_bridge, "output_of", lambda words: lines.append(list(words)) or "")
 
-    def answer(words, seconds=5):
+    def output(words):
         lines.append(list(words))
-        return True, "one\ntwo" if "ps" in words else ""
+        return "one\ntwo\n" if "ps" in words else ""
 
-    monkeypatch.setattr(docker_bridge, "answer_of", answer)
+    monkeypatch.setattr(docker_bridge, "output_of", output)
+    monkeypatch.setattr(
+        docker_bridge, "answer_of", lambda words, seconds: (True, lines.append(list(words)))
+    )
     return lines
 
 

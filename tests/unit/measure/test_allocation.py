@@ -92,6 +92,12 @@ def test_each_batch_system_names_the_nodes_of_its_job_ours_first(in_a_job, name:
     assert allocation.facts["allocation.hosts"] == "n2,n1"
 
 
+def test_a_node_that_its_job_calls_otherwise_is_refused_before_anything_runs(in_a_job, monkeypatch):
+    monkeypatch.setenv("SLURMD_NODENAME", "n2-ib")
+    with pytest.raises(UserError, match="calls itself n2-ib, and is none of the job's nodes"):
+        this_allocation(_system("pbs", LAUNCHER), 2)
+
+
 def test_hosts_that_are_too_many_for_one_variable_and_a_file_that_is_gone(in_a_job, monkeypatch):
     monkeypatch.delenv("LSB_HOSTS")
     monkeypatch.setenv("LSB_MCPU_HOSTS", "n1 16 n2 16")

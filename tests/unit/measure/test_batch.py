@@ -17,6 +17,7 @@ from parity.analysis.conclusions import conclude
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import excluded_runs, load
 from parity.analysis.descriptive import ledger, losses, run_stages
+from parity.core.commands import Availability
 from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.measure import block, places, progress
@@ -26,6 +27,7 @@ from parity.plan.looks import DECIDED, HOPELESS, Stop, batches_of
 from parity.plan.plan import IN_TURN, SIDE_BY_SIDE, Plan, write_plan
 from parity.records import dataset
 from parity.records.dataset import collect
+from parity.runtimes import every_arm
 from parity.runtimes.model import Image
 from parity.software.images import ImageRecord, write_images
 
@@ -153,7 +155,7 @@ def test_a_batch_runs_its_blocks_one_after_the_other(tmp_path: Path, measured) -
     ("", "sha256:1", False), ("sha256:1", "", False),
 ])  # fmt: skip
 def test_a_finished_block_counts_if_it_was_measured_with_the_images_of_now(
-    tmp_path: Path, digest: str, now: str, counts: bool
+    tmp_path: Path, monkeypatch, digest: str, now: str, counts: bool
 ) -> None:
     image = Image("sif", "/image.sif", digest) if digest else None
     empty = dict.fromkeys(("recipe", "reason", "detail", "version"), "")
@@ -168,6 +170,13 @@ def test_a_finished_block_counts_if_it_was_measured_with_the_images_of_now(
         BLOCK.write_in(tmp_path, block_record_of(start=started, runs=made))
         # A pair of natives knows nothing of arms that the study has now as well.
         assert is_measured(plan, tmp_path, images) == is_counted
+    # A runtime that was not there, and still is not, would run from no image.
+    none = Availability(False, reason="not installed")
+    monkeypatch.setattr(type(every_arm()["apptainer"]), "probe", lambda _: none)
+    absent = arms | {"apptainer": replace(native, reason="not-tested")}
+    started = {"arms": to_builtins(absent)}
+    BLOCK.write_in(tmp_path, block_record_of(start=started, runs=runs))
+    assert is_measured(plan, tmp_path, images)
 
 
 def test_blocks_that_the_time_leaves_out_are_said(tmp_path: Path, measured) -> None:

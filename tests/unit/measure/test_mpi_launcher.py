@@ -65,6 +65,11 @@ def test_a_rank_s_time_is_told_apart_from_its_launcher_s_and_its_end_is_its_own(
     assert int(told["ended"]) - int(told["began"]) >= 0.2e9
 
 
+def test_a_line_that_a_program_left_open_takes_nothing_from_its_rank() -> None:
+    done = _started(1, "sh", "-c", "printf 100%% >&2")
+    assert "ended" in inner_command.rank_evidence(done.stderr)[1]
+
+
 def test_the_launcher_s_variables_become_words_that_no_shell_reads() -> None:
     seen = {"PMIX_RANK": "3", "SLURM_STEP_ID": "7", "SLURM_JOB_NAME": "x", "HOME": "/root"}
     found = _filled(3, "@variables@", "last", **seen)

@@ -116,6 +116,18 @@ def test_steal_is_that_of_the_cpu_that_lost_most(after, cpus, share: float) -> N
     assert steal_fraction([START] * len(after), after, cpus) == share
 
 
+@pytest.mark.parametrize(("told", "usable", "numbers"), [
+    ("cpu  9\ncpu0 4\ncpu2 5\nintr 1", {0, 2}, [0, 2]), ("cpu0 4\ncpu1 5", {6, 7}, [6, 7]),
+    ("cpu0 4\ncpu1 5", {1}, [0, 1]),
+])  # fmt: skip
+def test_a_cpu_s_time_is_that_of_the_kernel_s_number(told, usable, numbers, monkeypatch) -> None:
+    """Where some are offline; and within lxcfs, which numbers them anew."""
+    monkeypatch.setattr(node, "read", lambda _: told)
+    monkeypatch.setattr(node.os, "sched_getaffinity", lambda _: usable)
+    monkeypatch.setattr(node.psutil, "cpu_times", lambda percpu: ["first", "second"])
+    assert node.cpu_times() == dict(zip(numbers, ["first", "second"], strict=True))
+
+
 @pytest.mark.parametrize(("shares", "said"), [
     ({"init": 1.0, "loop": 96.2, "gone": None}, "loop (process 2) takes 96 % of a CPU"),
     ({"init": 1.0}, "no program of this machine"), ({}, "no program of this machine"),

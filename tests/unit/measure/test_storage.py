@@ -6,6 +6,7 @@ foreign image one static program of the host.
 
 import os
 import select
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -180,7 +181,7 @@ def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "needs"
 
 
-def test_copies_are_made_kept_and_mended(tmp_path: Path, copies: Path) -> None:
+def test_copies_are_made_kept_and_mended(tmp_path: Path, copies: Path, monkeypatch) -> None:
     program, data = tmp_path / "run", tmp_path / "data"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -202,8 +203,33 @@ def test_copies_are_made_kept_and_mended(tmp_path: Path, copies: Path) -> None:
     with places.only_one(tmp_path, "us"):
         places.remove_copies()
         assert copies.exists()
+    with monkeypatch.context() as stuck:
+        stuck.setattr(places, "remove_own", lambda _: None)
+        (copy / "deep/a").write_text("3")
+        with pytest.raises(UserError, match="needs cannot be removed"):
+            places.stage(wanted)
     places.remove_copies()
     assert not copies.exists() and data.exists()
+    # On a node where nobody measured yet there is nothing to remove, and no lock.
+    monkeypatch.setattr(places, "SCRATCH", tmp_path / "none")
+    places.remove_copies()
+
+
+def test_what_a_program_made_read_only_is_removed(tmp_path: Path, monkeypatch) -> None:
+    """Root may remove it anyway; anybody else could measure nothing any more."""
+    deep = tmp_path / "work/a/b"
+    deep.mkdir(parents=True)
+    (deep / "file").touch()
+    for folder in (deep, *deep.parents[:2]):
+        folder.chmod(0o555)
+    seen, remove = list[int](), shutil.rmtree
+
+    def removed(folder: Path, **options) -> None:
+        seen.extend(each.stat().st_mode & 0o777 for each in (folder, *folder.rglob("[ab]")))
+        remove(folder, **options)
+
+    monkeypatch.setattr(places.shutil, "rmtree", removed)
+    assert list(places.emptied(tmp_path / "work").iterdir()) == [] and seen == [0o700] * 3
 
 
 def test_a_folder_of_another_user_s_is_left_as_it_is(tmp_path: Path, monkeypatch) -> None:

@@ -244,7 +244,8 @@ def test_a_pid_file_of_a_dead_docker_daemon_is_removed(tmp_path, monkeypatch, co
 @pytest.fixture
 def installed(tmp_path, fake, monkeypatch):
     """A made-up kernel for guests, and a QEMU that says what a file says."""
-    for name, text in (("release", "6.1.0"), ("boot", "this-boot\n"), ("is", "a guest is up\n")):
+    said = "warning: x\na guest is up\n"
+    for name, text in (("release", "6.1.0"), ("boot", "this-boot\n"), ("is", said)):
         (tmp_path / name).write_text(text)
     fake("qemu-system-x86_64", f'cat "{tmp_path}/is"')
     program = tmp_path / "bin/qemu-system-x86_64"
@@ -260,7 +261,7 @@ def test_kvm_is_there_where_a_guest_was_seen_to_boot_since_the_machine_did(insta
     assert kvm.probe().reason == "no guest was tried by KVM since this machine booted"
     assert emulated.probe().available
     qemu.try_kvm()
-    assert kvm.probe() == Availability(True, version="a guest is up, guest 6.1.0")
+    assert kvm.probe() == Availability(True, version="warning: x, guest 6.1.0")
     # It is tried once, and anew after the machine booted.
     (installed / "is").write_text("error: failed to set MSR\n")
     qemu.try_kvm()

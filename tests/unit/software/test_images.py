@@ -211,11 +211,21 @@ def test_a_program_that_fails_or_hangs_or_is_not_there():
         output_of(["no-such-program"])
     assert not answer_of(["no-such-program"])[0]
     assert not answer_of(["sleep", "5"], seconds=0.1)[0]
+    # An engine may warn before it answers, and some say their version as others say errors.
+    for words, answer in (
+        ("echo level=warning >&2; echo 5ha256", (True, "5ha256")),
+        ("echo version >&2", (True, "version")),
+        ("echo seen; echo heard >&2; exit 3", (False, "heard")),
+    ):
+        assert answer_of(["/bin/sh", "-c", words]) == answer
     # One that hangs up its group on a full disk is told, and nobody else ends.
     words = "echo 'tar: x: Cannot write: No space left on device' >&2; kill -HUP 0"
     full = r"^the file system is full\nthis command failed with status -1"
     with pytest.raises(UserError, match=full):
         output_of(["/bin/sh", "-c", words])
+    # Programs in Go say it with a small letter.
+    with pytest.raises(UserError, match=full.replace("-1", "1")):
+        output_of(["/bin/sh", "-c", "echo 'write /x: no space left on device' >&2; exit 1"])
 
 
 def test_a_program_ends_with_what_it_started_when_we_are_interrupted(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_only_services_that_came_with_packages_are_disabled(tmp_path: Path, monk
     done, told = tmp_path / "done", tmp_path / "told"
     listed = "slurmd.service slurmd@.service munge.socket x.target"
     for name, script in {
-        "dpkg-query": "printf 'ii \\tssh\\t1\\n'\n"
+        "dpkg-query": "printf 'hi \\tssh\\t1\\nrc \\tmunge\\t1\\n'\n"
         f"if [ -e {done} ]; then printf 'ii \\tslurmd\\t1\\nii \\tmunge\\t1\\n'; fi",
         "dpkg": '[ "$*" = "--listfiles munge slurmd" ] || exit 1\n'
         f"printf '/lib/systemd/system/%s\\n' {listed}\necho /usr/share/doc/slurmd.service",

@@ -3,14 +3,14 @@
 import json
 import os
 import re
-import shlex
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from parity.benchmarks.own_program import check_pattern, compiled, matches
-from parity.command_line.main import refuse_out_of_range
+from parity.command_line.main import refuse_out_of_range, words_of
 from parity.core.errors import UserError, end_as_by_ctrl_c
 from parity.core.files import refuse_name
 from parity.diagnose.answer import ANSWER, concluded
@@ -19,7 +19,8 @@ from parity.diagnose.setting import TRUE
 from parity.diagnose.steps import CONTAINER, Step, proven, steps_of
 from parity.diagnose.study import NATIVE, Line, measure, study_of, table_of
 from parity.diagnose.surroundings import SURROUNDINGS, document, read
-from parity.runtimes.ladder import MECHANISMS
+from parity.runtimes.ladder import MECHANISMS, remove_groups
+from parity.runtimes.model import name_in
 
 _UTILITIES = "util-linux"
 _NEEDED = {"bwrap": MECHANISMS["mount"].packages[0], "taskset": _UTILITIES, "prlimit": _UTILITIES}
@@ -44,7 +45,7 @@ def diagnose(
         better: which way what the pattern reads is better
         name: of the folder; the program's if not given
     """
-    outer, first = shlex.split(container), shlex.split(launcher)
+    outer, first = words_of(container, "--container"), words_of(launcher, "--launcher")
     if not outer:
         raise UserError("no words are given", where="--container", action="podman run --rm …")
     refuse_out_of_range(margin=(margin, 100), minutes=(minutes, 100_000))
@@ -87,7 +88,12 @@ def diagnose(
         (folder / "table.csv").write_text(table_of(dataset), encoding="utf-8")
         text = concluded(dataset, steps, margin / 100, folder / "runs")
         (folder / ANSWER).write_text(text, encoding="utf-8")
+    except KeyboardInterrupt:
+        print("a container that an engine started may go on: ask the engine", file=sys.stderr)
+        raise
     finally:
+        # A step that was killed leaves its control group.
+        remove_groups({name_in(folder)})
         # It may have gigabytes, and was for the steps alone.
         if (folder / IMAGE).exists():
             shutil.rmtree(folder / IMAGE)

@@ -10,6 +10,7 @@ import gc
 import inspect
 import json
 import re
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-from parity.core.errors import REFUSED, UserError, shown_to_the_user
+from parity.core.errors import REFUSED, UserError, shown, shown_to_the_user
 
 # In the order in which they are listed, people's first. What rules call lies in the module of the
 # highest package that it uses, from which the digest of its code follows (`core.package`).
@@ -122,6 +123,14 @@ def _json_object(text: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ValueError
     return content
+
+
+def words_of(text: str, where: str) -> list[str]:
+    """The words of an option, parted as a shell does; UserError: a quote is open."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"{shown(text)}: {error}", where=where) from None
 
 
 def refuse_out_of_range(**most: tuple[float | None, float]) -> None:

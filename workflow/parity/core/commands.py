@@ -12,7 +12,7 @@ from pathlib import Path
 
 from parity.core.errors import UserError
 
-FUSE = Path("/dev/fuse")
+FUSE, FULL = Path("/dev/fuse"), "the file system is full"
 _LINES_SHOWN = 20
 # How programs say that a disk or a quota is full, and how long one may take to clean up.
 _FULL = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
@@ -76,9 +76,9 @@ def output_of(
     if status := process.returncode:
         last = "\n".join((stdout + stderr).splitlines()[-_LINES_SHOWN:])
         failed = f"this command failed with status {status}: {words}\n{last}"
-        if any(said in (stderr or stdout) for said in _FULL):
+        if any(said.lower() in (stderr or stdout).lower() for said in _FULL):
             action = "make room and start Snakemake again: it goes on where it was"
-            raise UserError(f"the file system is full\n{failed}", action=action)
+            raise UserError(f"{FULL}\n{failed}", action=action)
         raise UserError(failed)
     return stdout
 
@@ -111,19 +111,22 @@ def answer_of(
     """Ask a program, which reads `given`: whether it succeeded, and the first line that it said.
 
     A program that is absent, fails or hangs is an answer, not an error; while images are made, one
-    that is there may need many seconds to say its version.
+    that is there may need many seconds to say its version. Errors are told first where it failed,
+    and else only if it said nothing: an engine warns before it answers.
     """
     # ch-run refuses even to say its version without USER.
     seen = {"USER": str(os.getuid()), **os.environ}
-    both, words = subprocess.STDOUT, [str(word) for word in argv]
+    words = [str(word) for word in argv]
     try:
         done = subprocess.run(
-            words, input=given, stdout=subprocess.PIPE, stderr=both, text=True, errors="replace",
-            timeout=seconds, env=seen,
+            words, input=given, capture_output=True, text=True, errors="replace", timeout=seconds,
+            env=seen,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return False, str(error)
-    return done.returncode == 0, next(iter(done.stdout.strip().splitlines()), "")
+    succeeded = done.returncode == 0
+    texts = (done.stdout, done.stderr) if succeeded else (done.stderr, done.stdout)
+    return succeeded, next(iter("\n".join(texts).strip().splitlines()), "")
 
 
 def is_installed(program: str) -> bool:

@@ -17,7 +17,6 @@ from itertools import chain
 from pathlib import Path
 
 import msgspec
-import psutil
 
 import parity.measure
 from parity.benchmarks.model import Program
@@ -26,7 +25,7 @@ from parity.core.package import extensions_with
 from parity.measure import gates, inner_command, places, timed_process
 from parity.measure.documents import RECORD, STARTED, ArmState, Gate, RunRecord, Started
 from parity.measure.inner_command import HOST, RANK, clean_up, launched, on_each_node
-from parity.measure.node import Sampler, steal_fraction
+from parity.measure.node import Sampler, cpu_times, steal_fraction
 from parity.measure.node_check import arm_state, check_arm, host_namespaces
 from parity.measure.progress import LIMIT_REFUSED
 from parity.measure.session import Session
@@ -333,9 +332,9 @@ def _run_in_company(attempt: Attempt) -> None:
         with ExitStack() as around:
             for companion in companions():
                 around.enter_context(companion(attempt))
-            before = psutil.cpu_times(percpu=True)
+            before = cpu_times()
             _run(attempt)
-            after = psutil.cpu_times(percpu=True)
+            after = cpu_times()
         attempt.steal = steal_fraction(before, after, attempt.order.program.cpus)
     except NotStarted as error:
         attempt.not_started(error)

@@ -332,7 +332,12 @@ def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> 
     if not record.sessions:
         return True
     then = record.sessions[-1].start.arms
-    return all(then[arm].image_digest == digest for arm, digest in now.items())
+    # An arm that had no runtime then, and has none now, runs from no image.
+    return all(
+        then[arm].image_digest == digest
+        or (then[arm].reason and not then[arm].image and not every_arm()[arm].probe().available)
+        for arm, digest in now.items()
+    )
 
 
 def is_time_over(plan: Plan, blocks: Path, following: str) -> bool:

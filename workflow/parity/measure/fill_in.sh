@@ -38,5 +38,6 @@ done
 echo "@evidence@ $rank@$host began=$(date +%s%N)" >&2
 "$@"
 status=$?
-echo "@evidence@ $rank@$host ended=$(date +%s%N)" >&2
+# The program may have left a line of its own open.
+printf '\n%s\n' "@evidence@ $rank@$host ended=$(date +%s%N)" >&2
 exit $status

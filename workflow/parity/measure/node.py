@@ -39,10 +39,19 @@ WINDOW_SECONDS = 0.25  # in which a kernel's clock ticks 25 times or more for ea
 LEAST_PERCENT = 5  # of a CPU; a program that takes less is not what keeps a node busy
 
 
+def cpu_times() -> dict[int, Any]:
+    """CPU time by the kernel's number of each CPU; psutil tells those that are online, in order."""
+    numbers = [int(number) for number in re.findall(r"(?m)^cpu(\d+)", read("/proc/stat"))]
+    usable = sorted(os.sched_getaffinity(0))
+    if not {*usable} <= {*numbers}:
+        numbers = usable  # lxcfs numbers a container's anew
+    return dict(zip(numbers, psutil.cpu_times(percpu=True), strict=False))
+
+
 def steal_fraction(before: Any, after: Any, cpus: Sequence[int]) -> float:
     """Share of CPU time that the hypervisor gave to others, of the CPU that lost most.
 
-    Guest time is within user time in Linux. `before`, `after`: `psutil.cpu_times(percpu=True)`.
+    Guest time is within user time in Linux. `before`, `after`: of `cpu_times`.
     `cpus`: those that the program is bound to; a mean over many would hide what one of them lost.
     """
 

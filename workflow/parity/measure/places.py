@@ -20,6 +20,7 @@ from tempfile import NamedTemporaryFile
 import psutil
 
 from parity.benchmarks.model import Program
+from parity.core.commands import FULL
 from parity.core.errors import UserError
 from parity.core.files import digest
 from parity.measure.node import node_name
@@ -110,14 +111,28 @@ def remove_own(folder: Path) -> None:
     """Remove a folder and all in it, if it is one and ours; nothing of anybody else is touched."""
     with suppress(FileNotFoundError):
         if folder.lstat().st_uid == os.geteuid():
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(_opened(folder), ignore_errors=True)
 
 
 def emptied(folder: Path) -> Path:
     """The folder, existing and empty."""
     if folder.exists():
-        shutil.rmtree(folder)
+        shutil.rmtree(_opened(folder))
     folder.mkdir()
+    return folder
+
+
+def _opened(folder: Path) -> Path:
+    """The folder, with all folders in it that are ours writable, so that it can be removed."""
+    if folder.is_symlink():
+        return folder
+    with suppress(OSError):
+        folder.chmod(0o700)
+    for above, names, _ in os.walk(folder):
+        for path in (Path(above, name) for name in names):
+            if not path.is_symlink():
+                with suppress(OSError):
+                    path.chmod(0o700)
     return folder
 
 
@@ -161,7 +176,7 @@ def refuse_when_full(folder: Path) -> None:
     """Refuse, by a UserError, to go on where a full disk may have cut a program's output off."""
     if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
         action = "make room and start Snakemake again: it goes on where it was"
-        raise UserError("the file system is full", where=str(folder), action=action)
+        raise UserError(FULL, where=str(folder), action=action)
 
 
 def end_processes_in(folder: Path) -> None:
@@ -235,6 +250,8 @@ def stage(needs: Mapping[str, str]) -> None:
     copies = {path: Path(staged(path, needs)) for path in sorted(needs)}
     if not all(copy.exists() and digest(copy) == needs[path] for path, copy in copies.items()):
         remove_own(NEEDS)
+        if os.path.lexists(NEEDS):
+            raise UserError(f"{NEEDS} cannot be removed", where=_WORKING, action="remove it")
     for path, copy in copies.items():
         try:
             private_folder(NEEDS, mode=0o700).chmod(0o700)
@@ -256,6 +273,8 @@ def stage(needs: Mapping[str, str]) -> None:
 
 def remove_copies() -> None:
     """Remove what `stage` copied, unless somebody else measures here by now, who does it then."""
+    if not NEEDS.exists():
+        return
     with _own_file(SCRATCH / "lock") as file, suppress(BlockingIOError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         remove_own(NEEDS)

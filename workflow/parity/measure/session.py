@@ -44,6 +44,10 @@ def this_allocation(system: System, nodes: int) -> Allocation:
             what = f"this is not a {around.title} job, and the system's file says that blocks are"
             raise UserError(what, where=around.job_variable, action=around.advice)
         number, names, told = around.job()
+        if node_name() not in names:
+            problem = f"this node calls itself {node_name()}, and is none of the job's nodes"
+            action = "start the runner on a node of its job, under the batch system's name of it"
+            raise UserError(problem, where=", ".join(names), action=action)
         hosts = tuple(sorted(names, key=lambda host: host != node_name()))
         told = {**told, "hosts": ",".join(hosts)}
         allocation = Allocation(hosts, number, {f"allocation.{key}": told[key] for key in told})

@@ -29,7 +29,7 @@ from parity.core.files import digest
 from parity.measure import inner_command, places
 from parity.measure.attempt import Attempt, NotStarted, Order, begun, ended, ending_left_overs
 from parity.measure.documents import Gate, RunRecord
-from parity.measure.node import busy_now, read, steal_fraction
+from parity.measure.node import busy_now, cpu_times, read, steal_fraction
 from parity.measure.timed_process import end_orphans, launch_environment, run_and_wait
 from parity.plan.plan import IN_TURN, SIDE_BY_SIDE
 from parity.runtimes.limits import CONTROL_GROUPS, CpuLimit, control_group_version
@@ -240,7 +240,7 @@ def _run(attempts: Sequence[Attempt], grouped: bool) -> None:
             for door in doors:
                 os.write(door, b"x")
 
-    before = psutil.cpu_times(percpu=True)
+    before = cpu_times()
     try:
         finished = run_and_wait(
             *starts, environment=launch_environment(os.environ), folder=places.WORK,
@@ -249,7 +249,7 @@ def _run(attempts: Sequence[Attempt], grouped: bool) -> None:
         )  # fmt: skip
     except OSError as error:
         raise NotStarted(f"cannot start {starts[-1][0][0]}: {error.strerror}") from error
-    after = psutil.cpu_times(percpu=True)
+    after = cpu_times()
     for attempt, one in zip(attempts, finished, strict=True):
         attempt.finished.append(one)
         attempt.steal = steal_fraction(before, after, attempt.order.program.cpus)

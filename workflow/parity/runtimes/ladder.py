@@ -239,10 +239,14 @@ class Step(Named):
         return limits.control_group_words(limit, control_group_version())
 
     def cleanup(self, *launches: Launch) -> None:
-        names = {launch.name for launch in launches}
-        for folder, below, _ in os.walk(limits.CONTROL_GROUPS):
-            for name in names.intersection(below):
-                _remove(Path(folder, name))
+        remove_groups({launch.name for launch in launches})
+
+
+def remove_groups(names: set[str]) -> None:
+    """End what is in control groups of these names, in any hierarchy, and remove them."""
+    for folder, below, _ in os.walk(limits.CONTROL_GROUPS):
+        for name in names.intersection(below):
+            _remove(Path(folder, name))
 
 
 def _remove(group: Path) -> None:

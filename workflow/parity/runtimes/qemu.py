@@ -92,9 +92,13 @@ def try_kvm() -> None:
     machine += ["-kernel", f"{PREFIX}/vmlinuz", "-initrd", f"{PREFIX}/initrd"]
     machine += ["-append", "console=ttyS0 quiet panic=-1 try"]
     limit = ["timeout", "--kill-after=5", str(LONGEST_BOOT_SECONDS)]
-    _, output = answer_of([*limit, "qemu-system-x86_64", *machine])
-    output = output or f"no word of it in {LONGEST_BOOT_SECONDS} s"
-    why = "" if "a guest is up" in output else f"KVM does not run a stock guest here: {output}"
+    try:
+        output = output_of([*limit, "qemu-system-x86_64", *machine])
+    except UserError as error:
+        # Behind the line that has the command.
+        output = error.what.partition("\n")[2]
+    said = next(iter(output.strip().splitlines()), f"no word of it in {LONGEST_BOOT_SECONDS} s")
+    why = "" if "a guest is up" in output else f"KVM does not run a stock guest here: {said}"
     (PREFIX / "kvm").write_text(f"{BOOT_ID.read_text().strip()}\n{why}\n", encoding="utf-8")
 
 

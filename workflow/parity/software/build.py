@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from parity.benchmarks.programs import COMPILED, source_paths
 from parity.core import files
-from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.commands import FULL, answer_of, is_installed, output_of
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.runtimes.model import Arm, manifest_digest
@@ -192,7 +192,8 @@ def made(
             cache.keep(kept, record)
         return record
     except UserError as error:
-        if not log:
+        # What was made for want of room is made anew at the next start.
+        if not log or error.what.startswith(FULL):
             raise
         with log.open("a") as file:
             file.write(f"{error}\n")
@@ -280,6 +281,9 @@ def unpack_image(oci: ImageRecord, destination: Path, rootless: bool, log: Path)
     def unpack(part: Path) -> None:
         words = ["umoci", "raw", "unpack", *(["--rootless"] if rootless else [])]
         output_of([*words, "--image", f"{oci.location}:{TAG}", part], log=log)
+        if rootless:
+            # Else we could neither read nor remove what is root's alone in some images.
+            output_of(["chmod", "-R", "u+rwX", part], log=log)
 
     return made(_of(oci, "directory"), unpack, destination, ("umoci", "--version"), log)
 

@@ -19,7 +19,7 @@ def installed_packages(names: Iterable[str] = ()) -> dict[str, str]:
     query = ["dpkg-query", "--show", form, *names]
     answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout
     lines = [line.split("\t") for line in answer.splitlines()]
-    return {name: version for status, name, version in lines if status.strip() == "ii"}
+    return {name: version for status, name, version in lines if status[1:2] == "i"}
 
 
 @contextmanager

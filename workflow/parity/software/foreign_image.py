@@ -8,7 +8,7 @@ import hashlib
 import os
 import platform
 import re
-import shutil
+import stat
 import tarfile
 import tempfile
 import time
@@ -157,7 +157,6 @@ def take_foreign(
             _add(bundle / "rootfs", hosts.read_text(encoding="utf-8"), recipe)
             output_of(["umoci", "repack", *_AS_THEN, *image, bundle], log=log)
             output_of(["umoci", "gc", "--layout", part], log=log)
-            shutil.rmtree(bundle)
 
     empty = ImageRecord("oci", parent=FOREIGN, parent_digest=foreign.digest, recipe=recipe)
     layout = made(empty, take, destination, ("umoci", "--version"), None, digest=manifest_digest)
@@ -172,8 +171,11 @@ def _convert_sif(sif: str, layout: Path, folder: Path, log: Path) -> None:
     root, tar = folder / "root", folder / "root.tar"
     image = ["--image", f"{layout}:{TAG}"]
     sorted_tar = ["tar", "--sort=name", "--numeric-owner", "--owner=0", "--group=0", "--format=gnu"]
+    # Of files that only root may read.
+    readable: list[list[str | Path]] = [["chmod", "-R", "u+rX", root]] if os.getuid() else []
     steps: tuple[list[str | Path], ...] = (
         ["unsquashfs", "-o", begin, "-d", root, sif],
+        *readable,
         [*sorted_tar, "-C", root, "-cf", tar, "."],
         ["umoci", "init", "--layout", layout],
         ["umoci", "new", *image],
@@ -187,10 +189,16 @@ def _convert_sif(sif: str, layout: Path, folder: Path, log: Path) -> None:
 def _add(root: Path, hosts: str, recipe: str) -> None:
     """What every run needs of an image, added to the unpacked one; its other files stay."""
     begun = time.time() - 1
-    folders = [_place(root, path) for path in FOLDERS]
+    folders, points = ([_place(root, path) for path in paths] for paths in (FOLDERS, FILES))
+    places = (*folders, *points, _place(root, str(HOSTS)), _place(root, MARKER))
+    within = {above for place in places for above in place.parents if above.is_relative_to(root)}
+    # In some images only root may write to /, and an ordinary user unpacks it as their own.
+    shut = {above: stat.S_IMODE(above.stat().st_mode) for above in within
+            if above.is_dir() and not os.access(above, os.W_OK)}  # fmt: skip
+    for above, mode in shut.items():
+        above.chmod(mode | stat.S_IWUSR)
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
-    points = [_place(root, path) for path in FILES]
     texts = {point: "" for point in points if not os.path.lexists(point)}
     texts |= {_place(root, str(HOSTS)): hosts, _place(root, MARKER): f"{recipe}\n"}
     for place, text in texts.items():
@@ -201,6 +209,8 @@ def _add(root: Path, hosts: str, recipe: str) -> None:
     for place in new:
         if place.is_relative_to(root) and place.stat().st_mtime > begun:
             os.utime(place, (int(SOURCE_DATE_EPOCH),) * 2)
+    for above, mode in shut.items():
+        above.chmod(mode)
 
 
 def _place(root: Path, path: str) -> Path:

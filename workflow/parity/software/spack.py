@@ -116,10 +116,13 @@ def _checkout(site: SpackSite, key: str, name: str, release: str, log: Path) -> 
     if (folder := site.prefix / name).exists():
         return folder
     _make_prefix(site.prefix)
-    words = ["--quiet", "--depth=1", "--branch", release, repository, folder]
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    words = ["--quiet", "--depth=1", "--branch", release, repository, part]
     try:
         # Without a terminal git would wait for a password for ever.
         output_of(["git", "clone", *words], environment={"GIT_TERMINAL_PROMPT": "0"}, log=log)
+        part.rename(folder)
     except UserError as error:
         last = error.what.splitlines()[-1]
         raise _no_spack(site, f"{repository} cannot be cloned: {last}", key) from None

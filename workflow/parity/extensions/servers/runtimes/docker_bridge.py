@@ -7,11 +7,13 @@ the daemon leaves the host's firewall alone, the proxies of published ports carr
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 from parity.core.commands import Availability, answer_of, is_installed, output_of
+from parity.core.errors import UserError
 from parity.runtimes.engines import Docker
 from parity.runtimes.model import Image, Launch, absent
 
@@ -77,9 +79,9 @@ class DockerBridge(Docker):
     def end_servers(self) -> None:
         """Remove what `begin_servers` made, also by a runner that was killed; never raises."""
         asked = ["docker", "ps", "--all", "--quiet", f"--filter=label={NETWORK}"]
-        answered, containers = answer_of(asked, seconds=60)
-        if answered and containers:
-            answer_of(["docker", "rm", "--force", *containers.split()], seconds=60)
+        with suppress(UserError):
+            if containers := output_of(["timeout", "60", *asked]).split():
+                answer_of(["docker", "rm", "--force", *containers], seconds=60)
         answer_of(["docker", "network", "rm", NETWORK], seconds=60)
 
     def cleanup(self, *launches: Launch) -> None:
