@@ -91,7 +91,7 @@ rule archive:
 rule crates:
     """Describe every archive again as an RO-Crate, as `archive` does when it makes one."""
     input:
-        sorted(map(str, Path("results/archive").glob("*/plan.json"))),
+        sorted(map(str, Path("results/archive").glob("[!.]*/plan.json"))),
     log:
         "results/crates.log",
     localrule: True

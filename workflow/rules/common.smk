@@ -47,7 +47,7 @@ try:
         if any(not os.path.exists(path) for path in PILOTED)
         else make_plan(piloted())
     )
-    ARCHIVED_PLANS = sorted(map(str, Path("results/archive").glob("*/plan.json")))
+    ARCHIVED_PLANS = sorted(map(str, Path("results/archive").glob("[!.]*/plan.json")))
     archives = [Path(plan).parent.name for plan in ARCHIVED_PLANS]
     NAMED_ARCHIVE = workflow.config_settings.config.get("archive")
     refuse_unknown(

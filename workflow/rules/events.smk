@@ -2,11 +2,11 @@
 
 
 rule events:
-    """Write down the events of what was measured here, or of the archive."""
+    """Write down the events of the chosen dataset: of the archive, or with data=live of what was measured here."""
     input:
-        f"{LIVE}/events",
+        f"{CHOSEN}/events",
     log:
-        f"{LIVE}/logs/print_events.log",
+        f"{CHOSEN}/logs/print_events.log",
     localrule: True
 
 

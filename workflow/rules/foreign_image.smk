@@ -27,6 +27,11 @@ if NEEDED.foreign:
         params:
             image=NEEDED.foreign,
             folder=IMAGE_PLACE,
+            # Another file in its place may be older than what was made of the first.
+            seen=[
+                f"{os.stat(path).st_size} {os.stat(path).st_mtime_ns}"
+                for path in foreign_files(NEEDED.foreign)
+            ],
         shell:
             "parity take-image --image {params.image:q} --hosts {input.hosts:q}"
             " --foreign {output.foreign:q} --record {output.record:q} --folder {params.folder:q}"

@@ -11,10 +11,10 @@ PAPER = {
 }
 # The archives that the paper of all of them names, and those whose figures it shows.
 _TEXT = Path(PAPER["main.tex"]).read_text(encoding="utf-8")
-NAMED = {*re.findall(r"\b[a-z0-9-]+-20\d\d-\d\d-\d\d\b", _TEXT)}
+SPOKEN_OF = {*re.findall(r"\b[a-z0-9-]+-20\d\d-\d\d-\d\d\b", _TEXT)}
 PICTURED = sorted({*re.findall(r"figure\{([a-z0-9-]+-20[0-9-]+)/", _TEXT)})
 # An archive that the call names, a live dataset and other archives than ours have one of their own.
-OF_ALL = CHOSEN != LIVE and not NAMED_ARCHIVE and NAMED <= {*archives}
+OF_ALL = CHOSEN != LIVE and not NAMED_ARCHIVE and SPOKEN_OF <= {*archives}
 
 
 rule build_paper:

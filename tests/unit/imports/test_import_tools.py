@@ -64,6 +64,21 @@ def test_files_are_blocks_and_what_failed_is_lost(compared, tmp_path):
     assert native.valid and (podman.valid, podman.value, podman.arm) == (False, None, "podman")
 
 
+def test_a_lost_run_without_a_block_takes_the_place_of_no_good_one(tmp_path):
+    (file := tmp_path / "w.csv").write_text("arm,time[s]\nlxc,1.0\nlxc,\nnative,1\nnative,1.1\n")
+    rows = checked(converter_of([file]).rows(file, Options()), converters()["wide"].may_lack)
+    assert sorted((row.arm, row.valid) for row in rows) == [
+        ("lxc", False), ("lxc", True), ("native", True), ("native", True),
+    ]  # fmt: skip
+
+
+def test_a_benchmark_that_was_skipped_took_no_time_of_zero(tmp_path):
+    content = json.loads((GOLDEN / "native-1.json").read_text())
+    content["benchmarks"] = [content["benchmarks"][0] | {"skipped": True, "real_time": 0.0}]
+    (file := tmp_path / "native-1.json").write_text(json.dumps(content))
+    assert [row.valid for row in converter_of([file]).rows(file, Options())] == [False]
+
+
 def test_the_second_version_of_hyperfine_s_export(tmp_path):
     seconds = [{"time_wall_clock": {"value": v, "unit": "second"}, "exit_code": 0} for v in (1, 3)]
     results = [{"command": "x", "name": arm, "measurements": seconds} for arm in ("native", "lxc")]

@@ -37,7 +37,7 @@ def _rows(name: str, runs: list[dict[str, Any]], arm: str, block: str, path: Pat
     for metric, unit in units.items():
         values = [number_of(run[metric]) for run in runs if metric in run]
         good = [value for value in values if value is not None]
-        if good and not any(run.get("error_occurred") for run in runs):
+        if good and not any(run.get("error_occurred") or run.get("skipped") for run in runs):
             better = "lower" if metric in TIMES else "higher"
             made.append(lost._replace(metric=metric, value=median(good), unit=unit, better=better,
                                       valid=len(good) == len(runs)))  # fmt: skip

@@ -1,4 +1,4 @@
-"""ReFrame's performance logs (4.8 tried): a line for each test, its variables in columns.
+"""ReFrame's performance logs (4.10 tried): a line for each test, its variables in columns.
 
 The arm is a parameter of the test. Nothing in a log says what ran together, so there are no blocks:
 values are described, and compared with nothing. A run report (`reframe.py`) says it.

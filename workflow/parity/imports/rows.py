@@ -141,8 +141,10 @@ def checked(rows: Sequence[Row], may_lack: bool = False) -> list[Row]:
         if now != before:
             problem = f"{row.metric} of {row.case} is {now}; before, it was {before}"
             raise UserError(problem, where=row.where)
-        row = row._replace(repetition=0 if row.block else repetitions[row[:4]])
+        # Lost runs, which name no metric, are counted apart from those that left a number.
+        count = repetitions[row[:4]] if row.metric else -1 - repetitions[row[:4]]
         repetitions[row[:4]] += 1
+        row = row._replace(repetition=0 if row.block else count)
         other = runs.setdefault(row.run, {}).setdefault(row.metric, row)
         if other is not row:
             what, where = row.metric or "a lost run", f"{other.where} and {row.where}"

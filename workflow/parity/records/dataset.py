@@ -188,11 +188,14 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         action = "move it away yourself to replace it; archived data is never overwritten"
         raise UserError(problem, where=str(archive), action=action)
     temporary = root / f".{archive.name}.part"
-    shutil.rmtree(temporary, ignore_errors=True)
-    write_impersonal(live, temporary)
-    documents.write_document(temporary / PROVENANCE, origin)
-    write_sums(temporary, {name: _sha256(temporary / name) for name in files_of(temporary)})
-    temporary.rename(archive)
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        write_impersonal(live, temporary)
+        documents.write_document(temporary / PROVENANCE, origin)
+        write_sums(temporary, {name: _sha256(temporary / name) for name in files_of(temporary)})
+        temporary.rename(archive)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
     return archive
 
 
@@ -223,7 +226,9 @@ def write_impersonal(dataset: Path, destination: Path) -> None:
         (node.node_name, own) for node in _nodes(dataset) if (own := node.facts.get("hostname"))
     }
     nodes = {name: "{host}" for name in (here, here.partition(".")[0])} | numbered(called)
-    names = Private(nodes)
+    # What a plan calls its arms names no machine, not even one that is called so.
+    arms = read_plan(dataset / PLAN).arms
+    names = Private({name: place for name, place in nodes.items() if name not in arms})
     for name in files_of(dataset):
         if name != PROVENANCE and not name.endswith(".parquet"):
             text = documents.read_text(dataset / name)
@@ -265,7 +270,7 @@ def archived(root: Path) -> dict[str, tuple[str, str]]:
     named and left out, because only what needs it should fail.
     """
     origins = {}
-    for path in sorted(root.glob(f"*/{PLAN}")):
+    for path in sorted(root.glob(f"[!.]*/{PLAN}")):
         try:
             plan = read_plan(path)
         except UserError as error:
