@@ -175,10 +175,11 @@ def found() -> dict[str, Any]:
             "ratios": len(rows), "counts": answer.tallied(rows),
             "below": {f"{bound:g}": count for bound, count in answer.below(rows).items()},
         })  # fmt: skip
-    # No bound is infinite in a file: what is open lies above all bounds that are told.
+    # None is infinite in a file: what is open lies above all that are told, or is no cost.
     bounds = {
         kind: [dict(zip(answer.Bound._fields, each[:3], strict=False))
-               | {"bound": min(each.bound, UNBOUNDED)} for each in answer.at_most(*compared)]
+               | {"bound": min(each.bound, UNBOUNDED), "low": max(0.0, each.low)}
+               for each in answer.at_most(*compared)]
         for kind, compared in by_kind.items()
     }  # fmt: skip
     starts = {kind: answer.to_start(*compared) for kind, compared in by_kind.items()}
@@ -207,19 +208,19 @@ def bound_tables(
     """What each runtime costs each program at most, by kind of machine.
 
     `starts`: by kind, what each runtime adds to a start, in s. A cell is `–` where nothing was
-    measured, and `?` where no bound of 10 % holds; a kind without any is left out.
+    measured, as `Bound.told` says it else; a kind without any is left out.
     """
     tables = []
     for kind, told in bounds.items():
         if all(each.bound > answer.BOUNDS[-1] for each in told):
             continue
-        cells = {(each.runtime, each.program): each.bound for each in told}
+        cells = {(each.runtime, each.program): each.told for each in told}
         runtimes, programs = (
             sorted(dict.fromkeys(names), key=str.lower) for names in zip(*cells, strict=True)
         )
         rows = []
         for runtime in runtimes:
-            costs = [answer.told_bound(cells.get((runtime, program))) for program in programs]
+            costs = [cells.get((runtime, program), "–") for program in programs]
             rows.append((runtime, answer.told_start(starts[kind].get(runtime)), *costs))
         tables.append(_table((kind, "to start", *programs), rows))
     return "\n\n".join(tables)

@@ -17,6 +17,8 @@ from parity.benchmarks import benchmark_of, benchmarks, openmpi
 from parity.benchmarks.model import NodeFacts, Outputs
 from parity.benchmarks.own_program import (
     LONGEST_LINE,
+    OwnMetric,
+    _number,
     check_pattern,
     compiled,
     filled_in,
@@ -24,6 +26,7 @@ from parity.benchmarks.own_program import (
     said,
     what_runs,
 )
+from parity.benchmarks.reading import Refused
 from parity.core.errors import UserError
 
 NODE = NodeFacts((0, 1, 2, 3), 1 << 20, 1 << 30, ("n1",))
@@ -224,3 +227,11 @@ def test_each_line_is_looked_at_by_itself_and_to_its_limit() -> None:
     found = matches(compiled(r"^t=(\d)", 1, ""), "t=1\nx t=2\nt=3 t=4\r\nt=5")
     assert [match[1] for match in found] == ["1", "3", "5"]
     assert matches(compiled("(z)", 1, ""), " " * LONGEST_LINE + "z") == []
+
+
+def test_a_number_that_is_cut_with_its_line_is_refused() -> None:
+    metric = OwnMetric("t", r"t=([\d.]+)", "s", "lower")
+    whole = " " * (LONGEST_LINE - 8) + "t=12.75"
+    assert _number("melt", metric, whole).value == 12.75
+    with pytest.raises(Refused, match="the number goes on"):
+        _number("melt", metric, f"   {whole}")

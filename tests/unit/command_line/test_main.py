@@ -108,6 +108,7 @@ def test_our_profile_is_found_by_its_name_but_where_a_folder_has_one(
     ours = [str(PROJECT / "profiles/slurm"), "--configfile", str(PROJECT / "config/slurm.yaml")]
     monkeypatch.chdir(tmp_path)
     assert with_our_profile(words) == ["all", "--profile", *ours]
+    assert with_our_profile([*words, "--configfile=my.yaml"])[-1] == "--configfile=my.yaml"
     (tmp_path / "config").mkdir()
     (tmp_path / "config/slurm.yaml").touch()
     assert with_our_profile(words) == ["all", "--profile", ours[0]]

@@ -107,10 +107,21 @@ def refused(folder: Path, capfd: pytest.CaptureFixture[str]):
     return call
 
 
+def test_runtimes_of_a_site_are_the_default_and_a_long_word_is_no_file(folder, monkeypatch) -> None:
+    asked = list[list[str]]()
+    monkeypatch.setattr(measure, "chosen_arms", lambda names, _: asked.append(names) or ["docker"])
+    main(["measure", "--", "./solver", "x" * 300])
+    assert asked == [["apptainer", "charliecloud", "docker", "podman"]]
+    assert {*asked[0]} <= {arm.runtime for arm in arms().values()}
+
+
 def test_what_cannot_be_measured_leaves_no_folder(folder: Path, refused) -> None:
     assert "there is no program ./none" in refused(program="./none")
     assert "'My study' is no name" in refused("--name=My study")
     assert "there is no image none.sif" in refused("--image=none.sif")
+    assert "where:   --shorter" in refused("--shorter=./solver 'a", "--share=0.1")
+    with pytest.raises(SystemExit):
+        main(["measure", "--runtimes=docker", "--", "./solver", "a\nb"])
     for option in ("--margin=0", "--minutes=nan", "--cpus=9999", "--pattern=((", "--pattern=x"):
         assert f"where:   {option.partition('=')[0]}" in refused(option)
     assert not list(folder.glob("parity-*"))

@@ -101,4 +101,4 @@ def test_the_readme_says_how_many_claims_are_supported() -> None:
     assert {row["claim"] for row in rows if row["verdict"] == "supported"} == {"levy21-minquota"}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     count = len({row["claim"] for row in rows})
-    assert f"Of {count} published claims one is `supported` here, a rule of the kernel" in readme
+    assert f"Of {count} published claims one is `supported` here, on a rule of the kernel" in readme

@@ -61,7 +61,7 @@ CPU_SECONDS = Quantity("cpu_seconds", "CPU time for the same work", "s", "lower"
 CPU_BESIDE = Quantity("cpu_seconds_beside", "CPU time beside the program", "s", "lower", "external")
 # Of any case that is run at two lengths (`parity.plan.plan.Shorter`).
 WORK = Quantity("work_seconds", "time of the work alone", "s", "lower", "external")
-FIXED = Quantity("fixed_seconds", "time to start and set up", "s", "lower", "external", "ms", 1e3)
+FIXED = Quantity("fixed_seconds", "time paid once", "s", "lower", "external", "ms", 1e3)
 OF_ANY = (CPU_SECONDS, CPU_BESIDE, WORK, FIXED)
 
 

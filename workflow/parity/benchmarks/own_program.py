@@ -173,7 +173,7 @@ def _number(name: str, metric: OwnMetric, text: str) -> Metric | None:
     if len(stated) != 1 or stated[0][1] is None:
         raise Refused("unparsable", f"{metric.name}: {len(stated)} lines match instead of one")
     line, end = stated[0].string, stated[0].end(1)
-    if re.match(r"[,.]\d", line[end:]):
+    if end == LONGEST_LINE or re.match(r"[,.]\d", line[end:]):  # what is cut may go on, too
         raise Refused("unparsable", f"{metric.name}: the number goes on: {line[:80]!r}")
     value = finite(with_a_point(stated[0][1], metric.name), metric.name)
     return Metric(metric.name, value, metric.unit, metric.better)

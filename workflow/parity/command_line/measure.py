@@ -21,13 +21,13 @@ import yaml
 from parity.benchmarks import benchmarks
 from parity.benchmarks.own_program import check_pattern, read_by
 from parity.benchmarks.programs import packages_of
-from parity.command_line.main import refuse_out_of_range
+from parity.command_line.main import refuse_out_of_range, words_of
 from parity.command_line.workflow import call_of
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.files import refuse_name
 from parity.core.package import PROJECT
-from parity.core.settings import load_yaml, schema
+from parity.core.settings import check, load_yaml, schema
 from parity.core.wording import listed
 from parity.measure.documents import BLOCK, read_sessions
 from parity.measure.side_by_side import Begun, design_here
@@ -39,7 +39,7 @@ from parity.runtimes.model import Arm
 from parity.software.foreign_image import refuse_no_image, with_digest
 from parity.software.images import IMAGES, read_images, write_images
 
-SCALE = "measure"
+SCALE, OFFERED = "measure", "apptainer,charliecloud,docker,podman"
 # A block is one run in each arm; the first look comes as soon as both tests can decide. More blocks
 # than are measured cost bounds at early looks: so many that programs of a second fill the minutes.
 LOOKS, BLOCKS_A_MINUTE = [8, 13, 21, 34, 55, 90, 144, 233, 377, 610, 987], 9
@@ -56,8 +56,8 @@ PROFILE = "profiles/default/profile.yaml"
 
 
 def measure(
-    *program: str, runtimes: str, minutes: float = 10, margin: float = 2, cpus: int | None = None,
-    image: str = "", packages: str = "", pattern: str = "",
+    *program: str, runtimes: str = OFFERED, minutes: float = 10, margin: float = 2,
+    cpus: int | None = None, image: str = "", packages: str = "", pattern: str = "",
     better: Literal["lower", "higher"] = "lower", name: str = "", shorter: str = "",
     share: float = 0, design: Literal["auto", "in-turn", "side-by-side"] = "auto",
 ) -> None:  # fmt: skip
@@ -69,7 +69,8 @@ def measure(
 
     Args:
         program: the program and its words, after --
-        runtimes: runtimes or arms, with commas between
+        runtimes: runtimes or arms, with commas between; if not given, those of apptainer,
+            charliecloud, docker and podman that can be used here
         minutes: how long to measure
         margin: what counts as no cost, in percent
         cpus: how many CPUs it is bound to; all if not given
@@ -100,7 +101,7 @@ def measure(
         refuse_no_image(image, "--image")
         # A path of any folder, or a digest of a store.
         image = os.path.normpath(here / image) if Path(image).exists() else image
-    own = own_program(program, bool(image), here)
+    own, shorter = own_program(program, bool(image), here), shorter.strip()
     name = name or own.name
     refuse_name(name, "--name", STUDY)
     folder = here / f"parity-{name}"
@@ -126,11 +127,12 @@ def measure(
     study = study_of(
         own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image, design=how,
         metrics=[read_by(pattern, better)] if pattern else [], share=share,
-        shorter=own_program(shlex.split(shorter), bool(image), here) if shorter else None,
+        shorter=own_program(words_of(shorter, "--shorter"), bool(image), here) if shorter else None,
     )  # fmt: skip
+    check(study, schema("study"), "the words of this command")
     texts = {of_study: yaml.safe_dump(study, sort_keys=False, allow_unicode=True)}
     of_arms = [arms()[arm] for arm in study["arms"]]
-    if folder.exists():
+    if folder.exists() and ((folder / of_study).exists() or not (folder / "config").exists()):
         _refuse_another_study(study, folder / of_study)
         print(_intended(study, of_arms), file=sys.stderr)
     else:
@@ -142,9 +144,12 @@ def measure(
             "config/config.yaml": yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
             PROFILE: (PROJECT / PROFILE).read_text(encoding="utf-8"),
         }
-    for path, text in texts.items():
+    # The study last, by which the folder is known: before it nothing was begun.
+    for path, text in reversed(texts.items()):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
+        part = (folder / path).with_name(f".{Path(path).name}.part")
+        part.write_text(text, encoding="utf-8")
+        part.replace(folder / path)
     if not own.is_here:
         chroot = "no native build is here: the reference is a chroot of the same image"
         print(chroot, file=sys.stderr)
@@ -212,7 +217,12 @@ def _so_far(folder: Path, live: Path) -> str:
     from parity.records.dataset import collect
     from parity.report import answer
 
-    blocks = sorted(each.parent for each in folder.glob(f"results/blocks/*/{BLOCK.file}"))
+    there = folder.glob(f"results/blocks/*/{BLOCK.file}")
+    made = read_plan(live / PLAN).blocks if (live / PLAN).exists() else ()
+    names = {block.name for block in made}
+    planned = sorted(file.parent for file in there if file.parent.name in names)
+    # One that is made anew is not done before its last session has ended.
+    blocks = [b for b in planned if len(BLOCK.read_in(b).sessions) == len(read_sessions(b))]
     if not blocks:
         return "no block was measured yet: nothing is known"
     system = read_sessions(blocks[0])[0].start.system
@@ -305,8 +315,7 @@ def own_program(words: Sequence[str], has_image: bool, folder: Path) -> OwnProgr
         path = Path(os.path.normpath(folder / value))
         is_of_image = has_image and value.startswith("/")
         is_file = value and not is_of_image and not any(map(path.is_relative_to, _PSEUDO))
-        # A folder that holds the one that we stand in is no input.
-        if is_file and (path.is_file() or (path.is_dir() and not folder.is_relative_to(path))):
+        if is_file and _is_input(path, folder):
             needs.add(str(path))
             word = f"{begin}{sign}{path}"
         others.append(word)
@@ -317,6 +326,14 @@ def own_program(words: Sequence[str], has_image: bool, folder: Path) -> OwnProgr
     packages = tuple(sorted(set().union(*brought.values())))
     is_here = program.is_file() and os.access(program, os.X_OK)
     return OwnProgram((str(program), *others), tuple(sorted(needs)), packages, is_here)
+
+
+def _is_input(path: Path, folder: Path) -> bool:
+    """Whether it is there, and does not hold the folder that we stand in."""
+    try:
+        return path.is_file() or (path.is_dir() and not folder.is_relative_to(path))
+    except OSError:  # too long for a name, as a script after `-c` is
+        return False
 
 
 def _program(word: str, has_image: bool, folder: Path) -> Path:

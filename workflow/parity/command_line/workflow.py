@@ -38,7 +38,8 @@ def with_our_profile(words: Sequence[str]) -> list[str]:
     if "/" not in name and (path / "profile.yaml").exists() and not Path(name).exists():
         found[place] = str(path)
         config = load_yaml(path / "profile.yaml").get("configfile", "")
-        if config and not Path(config).exists() and "--configfile" not in found:
+        given = {word.partition("=")[0] for word in found}
+        if config and not Path(config).exists() and not given & {"--configfile", "--configfiles"}:
             found += ["--configfile", str(PROJECT / config)]
     return found
 
@@ -76,7 +77,7 @@ def _call(target: str, archive: str) -> None:
     if config["data"] == "live" and not archive:
         snakemake(target)
         return
-    here = sorted(plan.parent.name for plan in ARCHIVES.glob(f"*/{PLAN}"))
+    here = sorted(plan.parent.name for plan in ARCHIVES.glob(f"[!.]*/{PLAN}"))
     if not here:
         problem, where = "there is no archive in this folder", str(ARCHIVES.absolute())
         action = "parity import makes one of results; parity measure has a folder of its own"

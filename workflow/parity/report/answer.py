@@ -85,22 +85,30 @@ def measured(*datasets: Compared) -> list[Asked]:
     """
     found = []
     for compared in datasets:
-        known: dict[tuple[str, str], list[np.ndarray]] = {}
+        known: dict[tuple[str, str], list[tuple[str, np.ndarray]]] = {}
         for ratio in asked([compared], "ratio"):
             row = ratio.row
             ends = np.array([row.estimate, row.low95, row.high95])
             others = known.setdefault((row.case, row.arm), [])
-            is_again = any(np.allclose(ends, other, rtol=REPEATED) for other in others)
+            is_again = any(
+                {row.better, better} == {"lower", "higher"}
+                and np.allclose(ends, other, rtol=REPEATED)
+                for better, other in others
+            )
             if row.blocks and (row.metric == WORK.metric or not is_again):
-                others.append(ends)
+                others.append((row.better, ends))
                 found.append(ratio)
     return found
 
 
 def starts(compared: Compared) -> dict[tuple[str, str], str]:
-    """What an arm adds to a start and set-up, in words, by case and arm: `+192 [159, 307] ms …`."""
+    """What an arm adds to what is paid once, in words, by case and arm: `+192 [159, 307] ms …`.
+
+    Of pairs that is CPU time alone, and no start is in it.
+    """
     plan, _ = compared
-    return {(row.case, row.arm): f"{'+' * (row.estimate > 0)}{told.estimate} {told.unit} to start"
+    return {(row.case, row.arm): f"{'+' * (row.estimate > 0)}{told.estimate} {told.unit} "
+            + ("once" if plan.in_pairs(row.case) else "to start")
             for _, row in asked([compared], "difference")
             if row.metric == FIXED.metric and row.blocks
             for told in [formatting.of(plan, row)]}  # fmt: skip
@@ -211,6 +219,11 @@ class Bound(NamedTuple):
     low: float = math.nan
     high: float = math.nan
 
+    @property
+    def told(self) -> str:
+        """Its cell of a table: `>` for a cost above all `BOUNDS`, `?` where none of them holds."""
+        return ">" if self.low > 1 + BOUNDS[-1] else told_bound(self.bound)
+
 
 def at_most(*datasets: Compared) -> list[Bound]:
     """What each runtime costs each program at most, of what is counted, in alphabetical order.
@@ -246,10 +259,8 @@ def to_start(*datasets: Compared) -> dict[str, float]:
     return {title: bound for title, (_, bound) in sorted(best.items()) if math.isfinite(bound)}
 
 
-def told_bound(bound: float | None) -> str:
-    """A bound in a table, rounded upwards: `–` where none is known, `?` above all `BOUNDS`."""
-    if bound is None:
-        return "–"
+def told_bound(bound: float) -> str:
+    """A bound in a table, rounded upwards; `?` above all `BOUNDS`."""
     return f"{math.ceil(1000 * bound) / 10:g} %" if bound <= BOUNDS[-1] else "?"
 
 

@@ -143,17 +143,24 @@ def cost(*ratios: float, is_saved: bool = False) -> str:
 def lever(row: Any) -> str:
     """What would help where nothing can be told: blocks, or longer runs where those were many.
 
-    Intervals shrink as the root of the number of blocks (half the width at 90 %): until one ends
-    below the widest bound that is an answer, or tells that something is added.
+    Intervals shrink as the root of the number of blocks: until the one at 90 % ends below the
+    widest bound that is an answer, or that at 95 % leaves nothing out.
     """
     if row.answer != CANNOT_TELL or row.barred:
         return ""
     if not is_number(row.high90):
         return f"{FEWEST_FOR_A_DIFFERENCE} blocks at least"
-    cost, half = math.log(row.estimate), math.log(row.high90 / row.estimate)
-    room = max(math.log1p(WIDEST_BOUND) - cost, abs(cost))
-    blocks = math.ceil(row.blocks * max(1.0, half / room) ** 2)
-    return f"about {blocks} blocks, or longer runs" if blocks < MANY_BLOCKS else "longer runs"
+    cost = math.log(row.estimate)
+    # How far an end is from the estimate, and how far it may be.
+    ways = [(math.log(row.high90) - cost, math.log1p(WIDEST_BOUND) - cost)]
+    end = row.low95 if cost > 0 else row.high95
+    if is_number(end) and end > 0:
+        ways.append((abs(math.log(end) - cost), abs(cost)))
+    times = min((half / room for half, room in ways if room > 0), default=math.inf)
+    if row.blocks * times**2 >= MANY_BLOCKS:
+        return "longer runs"
+    blocks = max(row.blocks + 1, math.ceil(row.blocks * times**2))
+    return f"about {blocks} blocks, or longer runs"
 
 
 def spikes(row: Any) -> str:

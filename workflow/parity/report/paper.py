@@ -65,7 +65,7 @@ def of_archives(folders: Sequence[Path], judged: Sequence[pd.DataFrame],
         "archives": str(len(read)), "checked": str(len(checked)), "wrong": str(len(wrong)),
         "effort-machine": effort.machine, "effort-day": effort.day,
         **{f"effort/{step.command}": f"{step.seconds:.0f} s" for step in effort.steps},
-        **{f"bound/{one.program}/{one.runtime}": answer.told_bound(one.bound) for one in told},
+        **{f"bound/{one.program}/{one.runtime}": one.told for one in told},
         **{f"start/{name}": answer.told_start(bound) for name, bound in starts.items()},
         **_spans("every system", told)}  # fmt: skip
     for name, of in systems.items():

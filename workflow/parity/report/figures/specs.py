@@ -62,9 +62,10 @@ def _lengths(benchmark: Benchmark) -> FigureSpec:
     """What is told apart by two lengths of a benchmark's cases."""
     return FigureSpec(
         f"lengths-{benchmark.name}", (WORK, FIXED), f"{benchmark.title}, at two lengths",
-        f"What the work of {benchmark.title} takes by itself, and what each start takes before it: "
-        "every case is run at two lengths, between which the second does not differ. Left: the "
-        "values; right: how they compare with the reference, paired within blocks.", in_rows=True,
+        f"What the work of {benchmark.title} takes by itself, and what is paid once (in pairs by "
+        "CPU time, without the runtime's start): every case is run at two lengths, between which "
+        "the second does not differ. Left: the values; right: how they compare with the "
+        "reference, paired within blocks.", in_rows=True,
         order=max((figure.order for figure in benchmark.figures), default=LAST))  # fmt: skip
 
 

@@ -40,6 +40,8 @@ def _milliseconds(value: float, digits: int = 3) -> str:
 
 
 def _seconds(value: float) -> str:
+    if not np.isfinite(value):
+        return "–"
     unit, name = next((u for u in UNITS if value >= u[0]), UNITS[-1])
     return f"{significant(value / unit)} {name}"
 
@@ -82,8 +84,9 @@ def return_levels(view: View) -> Table:
 def replay(view: View) -> Table:
     """From how many ranks on programs whose ranks meet events of their own are slowed.
 
-    That is, beyond the reference: interval over interval, end against end, which is wider than
-    one of their ratio. Nothing is known where either is a lower bound or has no interval.
+    That is, beyond both natives: interval over the one around both of theirs, end against end,
+    which is wider than one of their ratio. Nothing is known where any is a lower bound or has no
+    interval.
     """
     plan, replayed, cells = view.plan, view.of_events["replay"], []
     if not len(replayed):
@@ -91,9 +94,11 @@ def replay(view: View) -> Table:
     there = replayed[(replayed["phases"] == RANDOM) & replayed["low"].notna()]
     first = next((case.name for case in plan.cases if case.name in there["case"].array), "")
     there = there[there["case"] == first]
-    is_reference = there["arm"] == plan.reference
-    base, at = there[is_reference & ~there["beyond"].astype(bool)], ["ranks", "step_seconds"]
-    both = there[~is_reference & (there["arm"] != plan.double)]
+    is_native, at = there["arm"].isin(plan.aa_pair), ["ranks", "step_seconds"]
+    natives = there[is_native & ~there["beyond"].astype(bool)].groupby(at)
+    ends = {"slowdown": ("slowdown", "mean"), "low": ("low", "min"), "high": ("high", "max")}
+    base = natives.agg(**ends)[natives.size() == len(plan.aa_pair)].reset_index()
+    both = there[~is_native]
     both = both.merge(base, on=at, suffixes=("", "_of_reference"))
     for name, other in (("slowdown", "slowdown"), ("low", "high"), ("high", "low")):
         both[f"{name}_ratio"] = both[name] / both[f"{other}_of_reference"]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+from parity.analysis.descriptive import dispersion
 from parity.benchmarks import benchmarks
 from parity.core import wording
 from parity.core.errors import UserError, shown
@@ -77,8 +78,12 @@ def _ours(view: View, row: PublishedValue) -> str:
     """How far the largest of an arm lies above the smallest, in %, or arm less reference."""
     cases = view.cases(row.benchmark)
     if of_all := STATISTICS[row.statistic]:
-        arms = view.analysis.dispersion
-        arms = arms[arms["case"].isin(cases) & (arms["metric"] == row.metric)]
+        values = view.analysis.values
+        is_asked = values["case"].isin(cases) & (values["arm"] != view.plan.positive_arm)
+        values = values[is_asked & (values["metric"] == row.metric)]
+        # Of blocks that hold every arm: a look may have stopped some.
+        held = values.groupby(["case", "block"])["arm"].transform("nunique")
+        arms = dispersion(values[held == values.groupby("case")["arm"].transform("nunique")])
         if not len(arms):
             return "not measured"
         value = 100 * (arms[of_all[1]].max() / arms[of_all[0]].min() - 1)

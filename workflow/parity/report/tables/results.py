@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import conclusions, outcomes
+from parity.analysis.decision import SPIKES
 from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, RANKS
 from parity.benchmarks.description import CPU_SECONDS, FigureSpec, Form
 from parity.core import wording
@@ -118,6 +119,8 @@ def _answer(view: View, title: str, of: Rows, pairs: Rows) -> tuple[str, ...]:
         control = formatting.estimate(pairs[0]) + same
     elif pairs and is_ratio:
         control = f"the same in {sum(map(formatting.is_same, pairs))} of {len(pairs)}"
+        far = sum(row.reason == SPIKES and row.region == outcomes.EQUIVALENT for row in pairs)
+        control += f", {far} but for far runs" * bool(far)
     return (title, margins if is_ratio else "–", wording.span([row.blocks for row in of]),
             f"{len(of)}", *(map(str, answer.tallied(of).values()) if is_ratio else "–––––"),
             _span(view, of), control)  # fmt: skip

@@ -79,9 +79,9 @@ function comparedView(runtime, name, isOf, titleOf) {
         return [element("h2", {}, capital(label)), ...forests(`${capital(label)} against the reference`, byWeight(cells))];
       }),
       others.length ? element("details", { open: !planned.length },
-        element("summary", {}, `${counted(others.length, "other number")} of the same runs, without a margin`),
-        table("Other numbers of the same runs", ["Arm", "Quantity", "Dataset", "Difference [95 %]", "n"], others.map((cell) => row([
-          link(addressOfCell(cell), armTitle(cell)), quantityOf(cell).label, shortName(cell.dataset), estimateText(cell), cell.blocks,
+        element("summary", {}, `${counted(others.length, "other number")} of the same runs, by which no study compares`),
+        table("Other numbers of the same runs", ["Arm", "Quantity", "Dataset", "Ratio, or difference in its unit [95 %]", "n"], others.map((cell) => row([
+          link(addressOfCell(cell), armTitle(cell)), quantityOf(cell).label, shortName(cell.dataset), estimateText(cell) + (cell.unit === "ratio" ? " times" : ""), cell.blocks,
         ])))) : null,
     ].filter(Boolean),
   };

@@ -64,7 +64,7 @@ function cellOf(row) {
   const isByRatio = ![recorded, "% of node"].includes(row.unit);
   if (row.unit !== recorded) return { ...row, isByRatio };
   const numbers = Object.keys(row).filter((name) => /estimate|low9|high9|margin/.test(name) && row[name] != null);
-  return { ...row, isByRatio, unit, ...Object.fromEntries(numbers.map((name) => [name, row[name] * factor])) };
+  return { ...row, isByRatio, unit: unit === "%" ? "percentage points" : unit, ...Object.fromEntries(numbers.map((name) => [name, row[name] * factor])) };
 }
 
 const evidence = content.evidence.map(cellOf);

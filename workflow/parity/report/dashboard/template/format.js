@@ -26,7 +26,7 @@ const unitSuffix = (unit) => (unit && unit !== "ratio" ? `\u202f${unit}` : "");
 
 // As many decimals as the interval deserves: two digits of its half width, three at most.
 function decimals(row) {
-  if (row.unit === "ratio" && row.high95 != null && row.high95 < 10) return 3;
+  if (row.unit === "ratio" && (row.high95 ?? row.estimate) < 10) return 3;
   if (row.unit === "ratio" && row.low95 != null && row.low95 < 10) return 1;
   const width = row.high95 != null && row.low95 != null ? (row.high95 - row.low95) / 2 : Math.abs(row.estimate ?? 1);
   return width > 0 ? Math.min(3, Math.max(0, 1 - Math.floor(Math.log10(width)))) : 3;

@@ -17,7 +17,9 @@ function nodePart(node, { dataset, block }) {
 }
 
 function imagePart(run) {
-  if (!run.image_digest) return facts([["Image", "none: it ran on the host itself"]]);
+  // What was never started, or measured elsewhere, has no witness either.
+  const isSeen = Object.keys(JSON.parse(run.evidence || "{}")).length > 0;
+  if (!run.image_digest) return facts([["Image", isSeen ? "none: it ran on the host itself" : "not recorded"]]);
   const chain = [];
   const { images } = archives.get(run.dataset);
   let image = images.find((each) => each.digest === run.image_digest);
