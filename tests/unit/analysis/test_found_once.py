@@ -65,8 +65,8 @@ def test_losses_are_judged_once_for_all_effects_of_a_factor() -> None:
     with patch.object(contrast, "objection_to_losses", wraps=judge) as judged:
         analyse(dataset)
     crossings = list(conclusions.crossings(dataset.plan))
-    # Of each arm both cases, once between the levels and once for all that is crossed with them.
-    assert 0 < judged.call_count <= len(crossings) * len(dataset.plan.arms) * 2 * 2
+    # Of each arm both cases and both natives, between the levels and for all that is crossed.
+    assert 0 < judged.call_count <= len(crossings) * len(dataset.plan.arms) * 2 * 2 * 2
 
 
 def test_what_is_analysed_is_the_same_without_the_columns_that_nobody_asks_for(tmp_path: Path):
