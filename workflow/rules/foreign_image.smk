@@ -31,6 +31,7 @@ if NEEDED.foreign:
             seen=[
                 f"{os.stat(path).st_size} {os.stat(path).st_mtime_ns}"
                 for path in foreign_files(NEEDED.foreign)
+                if os.path.exists(path)
             ],
         shell:
             "parity take-image --image {params.image:q} --hosts {input.hosts:q}"

@@ -1,5 +1,6 @@
 """`parity measure` writes a folder, runs the workflow in it and prints the answer first."""
 
+import errno
 import os
 import re
 import subprocess
@@ -120,11 +121,29 @@ def test_what_cannot_be_measured_leaves_no_folder(folder: Path, refused) -> None
     assert "'My study' is no name" in refused("--name=My study")
     assert "there is no image none.sif" in refused("--image=none.sif")
     assert "where:   --shorter" in refused("--shorter=./solver 'a", "--share=0.1")
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match=str(REFUSED)):
         main(["measure", "--runtimes=docker", "--", "./solver", "a\nb"])
     for option in ("--margin=0", "--minutes=nan", "--cpus=9999", "--pattern=((", "--pattern=x"):
         assert f"where:   {option.partition('=')[0]}" in refused(option)
-    assert not list(folder.glob("parity-*"))
+    assert not [*folder.glob("parity-*"), *folder.glob(".parity-*")]
+
+
+def test_a_folder_is_there_whole_or_not_at_all(folder, monkeypatch) -> None:
+    """A full disk left one that was refused for ever."""
+    words, write = ["measure", "--runtimes=docker", "--", "./solver"], Path.write_text
+
+    def full(path: Path, *text: str, **how: str) -> int:
+        if "config.yaml" in path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return write(path, *text, **how)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "write_text", full)
+        with pytest.raises(SystemExit):
+            main(words)
+    assert not [*folder.glob("parity-*")]
+    main(words)
+    assert (folder / "parity-solver/Snakefile").exists() and not [*folder.glob(".parity-*")]
 
 
 def test_a_workflow_that_failed_is_said(refused, monkeypatch) -> None:

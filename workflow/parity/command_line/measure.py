@@ -132,7 +132,9 @@ def measure(
     check(study, schema("study"), "the words of this command")
     texts = {of_study: yaml.safe_dump(study, sort_keys=False, allow_unicode=True)}
     of_arms = [arms()[arm] for arm in study["arms"]]
-    if folder.exists() and ((folder / of_study).exists() or not (folder / "config").exists()):
+    # A folder is there whole or not at all.
+    made = folder if folder.exists() else folder.with_name(f".{folder.name}.part")
+    if made == folder:
         _refuse_another_study(study, folder / of_study)
         print(_intended(study, of_arms), file=sys.stderr)
     else:
@@ -144,12 +146,14 @@ def measure(
             "config/config.yaml": yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
             PROFILE: (PROJECT / PROFILE).read_text(encoding="utf-8"),
         }
-    # The study last, by which the folder is known: before it nothing was begun.
-    for path, text in reversed(texts.items()):
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        part = (folder / path).with_name(f".{Path(path).name}.part")
+        shutil.rmtree(made, ignore_errors=True)
+    for path, text in texts.items():
+        (made / path).parent.mkdir(parents=True, exist_ok=True)
+        part = (made / path).with_name(f".{Path(path).name}.part")
         part.write_text(text, encoding="utf-8")
-        part.replace(folder / path)
+        part.replace(made / path)
+    if made != folder:
+        made.rename(folder)
     if not own.is_here:
         chroot = "no native build is here: the reference is a chroot of the same image"
         print(chroot, file=sys.stderr)
