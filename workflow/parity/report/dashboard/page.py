@@ -40,6 +40,7 @@ NUMBERS = ("attempt", "position", "session", "exit_code", "wall_seconds", "user_
 # command, its numbers.
 FIELDS = (*TEXTS, *NUMBERS, "final", "counts", "command", "metrics")
 Texts = dict[str, int]  # the number of each text so far
+DIGITS = 10  # of a number: nothing is measured or shown to more, and the rest would not compress
 _OF_IMAGES = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
 _SAME = ("case", "metric", "arm", "planned", "blocks", "estimate", "low95", "high95", "low90",
          "high90", "margin", "smallest_margin", "identity")  # fmt: skip
@@ -229,10 +230,11 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON knows it: missing and infinite numbers are null."""
+    """A value as JSON knows it: missing and infinite numbers are null, others have `DIGITS`."""
     if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
         return None
-    return value.item() if hasattr(value, "item") else value
+    plain = value.item() if hasattr(value, "item") else value
+    return float(f"{plain:.{DIGITS}g}") if isinstance(plain, float) else plain
 
 
 TEMPLATE = Path(__file__).parent / "template"
