@@ -29,7 +29,8 @@ def test_a_cell_has_its_bound_rounded_upwards_or_a_cost_and_a_step_of_colour():
 
 
 def test_programs_of_two_systems_have_a_panel_and_a_mark_for_each():
-    figure = together.systems({"one": TOLD, "two": TOLD[:1], "three": []})
+    far = Bound("messages", "LXC", 8, math.inf, 40.0, 30.0, 50.0)
+    figure = together.systems({"one": [*TOLD, far], "two": [*TOLD[:1], far], "three": []})
     shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
     assert [axes.get_title(loc="left") for axes in shown] == ["HPCG"]
     marks = [line for line in shown[0].lines if line.get_marker() in "os^"]

@@ -87,6 +87,9 @@ def systems(told: Mapping[str, Sequence[Bound]]) -> Figure:
     rows = [each._asdict() | {"system": name} for name, of in told.items() for each in of]
     table = pd.DataFrame(rows)
     table = table[table.groupby("program")["system"].transform("nunique") > 1]
+    # A panel with every point beyond its edges would be empty.
+    is_near = 100 * (table["ratio"] - 1).abs() <= FARTHEST
+    table = table[is_near.groupby(table["program"]).transform("any")]
     names = list(table["system"].unique())
     runtimes = sorted(table["runtime"].unique(), key=str.lower, reverse=True)
     programs = sorted(table["program"].unique(), key=str.lower)
