@@ -34,7 +34,6 @@ each_test = pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
 # What is not there yet, by what would bring it. A name that comes into being leaves this list.
 AWAITED = {
     "how MPI is started, and with what": {"hpcg.pmi", "hpcg.libraries"},
-    "images of sizes": {"memory.image_mib"},
     "interruptions": {"noise-replay", "injected-noise"},
     "parts of a CPU": {"podman-rootless-quota"},
 }  # fmt: skip

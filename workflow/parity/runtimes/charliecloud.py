@@ -41,12 +41,17 @@ class Charliecloud(Named):
         return [*words, launch.location, "--", *inner]
 
 
+@dataclass(frozen=True)
 class InMemory(Charliecloud):
     """`ch-run` on a copy of the image in a tmpfs of the run's own."""
 
+    filler_mib: int = 0  # how much larger than the image
+
     # So Torrez et al. (CANOPIE-HPC 2019) had it, but that theirs was copied once before each job.
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        words = mounted("memory", launch.location, copied := launch.state / "mount")
+        words = mounted(
+            f"memory:{self.filler_mib}", launch.location, copied := launch.state / "mount"
+        )
         image = Image(self.image_format, str(copied), "")
         return [*mounting(), *words, *super().command(replace(launch, image=image), inner)]
 

@@ -4,9 +4,10 @@ server=
 case $way in
   directory) mount --bind "$image" "$root" ;;
   squashfs) mount -t squashfs -o loop,ro "$image" "$root" ;;
-  memory)
+  memory:*)
     mount -t tmpfs tmpfs "$root"
     cp -a "$image/." "$root"
+    head -c "${way#memory:}M" /dev/zero > "$root/filler"
     ;;
   overlay) mount -t overlay -o "ro,lowerdir=$image:$root" overlay "$root" ;;
   *)
