@@ -8,6 +8,7 @@ from plans import plan_of
 from parity.benchmarks.model import NodeFacts
 from parity.core.commands import Availability
 from parity.core.errors import UserError
+from parity.measure import block
 from parity.measure.documents import Binary
 from parity.measure.session import lacking, tell_what_lacks
 from parity.software.binaries import NOT_FOUND, Library
@@ -62,6 +63,14 @@ def test_a_file_or_a_library_that_is_not_there_is_named(closure, more, expected)
 def test_what_an_arm_lacks_is_a_line_and_the_others_are_measured(available, lacks, said, capsys):
     tell_what_lacks(session({lacks: None}, available), plan())
     assert capsys.readouterr().out == said
+
+
+def test_the_row_of_a_program_that_is_not_installed_says_what_installs_it():
+    asked, planned = session({}), plan()
+    asked.benchmarks["solver"] = Availability(False, reason="not there", remedy="apt-get install it")
+    with pytest.raises(UserError) as refused:
+        block._program(planned.cases[0], None, "system", asked, paired=False)
+    assert refused.value.what == "solver: not there; apt-get install it"
 
 
 @pytest.mark.parametrize(

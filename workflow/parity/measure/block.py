@@ -214,7 +214,7 @@ def _whole(pair: Asked) -> Asked:
 def _program(case: Case, arm: Arm, provider: str, session: Session, paired: bool) -> Program:
     presence, node = session.benchmarks[case.benchmark], session.node
     if not presence.available:
-        raise UserError(f"{case.benchmark}: {presence.reason}")
+        raise UserError(f"{case.benchmark}: {presence.reason}; {presence.remedy}".rstrip("; "))
     provided = case.definition.provided_by(provider)
     program = places.staged_program(provided.program(case.parameters, node), provided.needs)
     nothing = places.tool(session.tools, "/bin/true")
@@ -298,7 +298,7 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
     if plan.is_pair(plan.block(folder.name)):
         is_vain = not there and not any("not-started" in line for line in lost)
     if lost and is_vain:
-        problem = "\n".join(["nothing of this study can be compared", *lost])
+        problem = "\n".join(["nothing of this study can be compared", *dict.fromkeys(lost)])
         action = "mend that, and start the same command again"
         raise UserError(problem, where=f"block {record.name}", action=action)
     for line in dict.fromkeys(lost):
