@@ -67,7 +67,9 @@ def test_what_an_arm_lacks_is_a_line_and_the_others_are_measured(available, lack
 
 def test_the_row_of_a_program_that_is_not_installed_says_what_installs_it():
     asked, planned = session({}), plan()
-    asked.benchmarks["solver"] = Availability(False, reason="not there", remedy="apt-get install it")
+    asked.benchmarks["solver"] = Availability(
+        False, reason="not there", remedy="apt-get install it"
+    )
     with pytest.raises(UserError) as refused:
         block._program(planned.cases[0], None, "system", asked, paired=False)
     assert refused.value.what == "solver: not there; apt-get install it"

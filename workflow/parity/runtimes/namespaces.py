@@ -86,8 +86,8 @@ def _no_mounts() -> Availability | None:
 
 def mounted(way: str, image: str, point: Path) -> list[str]:
     """The words in front of a program's that mount an image in their mount namespace."""
-    # The way: `directory`, `squashfs`, `overlay`, `memory:<MiB>` (a copy in memory, and a file of so
-    # much), or the program that serves the files: `fuse-overlayfs`, `squashfuse`, `squashfuse_ll`.
+    # The way: `directory`, `squashfs`, `overlay`, `memory:<MiB>` (a copy in memory, beside a file
+    # of that size), or what serves the files: `fuse-overlayfs`, `squashfuse`, `squashfuse_ll`.
     point.mkdir(exist_ok=True)
     return ["/bin/sh", "-euc", MOUNTED, "mounted", way, image, str(point)]
 
