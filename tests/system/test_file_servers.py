@@ -177,7 +177,7 @@ def test_without_fuse_every_run_is_a_row_with_the_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(service, "cannot_serve", lambda: cannot_serve(nowhere))
     for row in rows_of(plan_of(), tmp_path / "block"):
         assert (row["stage"], row["reason"], row["attempt"]) == ("planned", "not-tested", 0)
-        assert row["detail"] == f"moosefs: no {nowhere}"
+        assert row["detail"] == f"moosefs: no {nowhere}; as root: modprobe fuse"
 
 
 def test_a_port_in_use_is_named_with_its_holder(tmp_path):
