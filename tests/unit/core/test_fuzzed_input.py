@@ -32,7 +32,7 @@ from parity.analysis.dataset import load_exclusions
 from parity.benchmarks import benchmarks, selfish, steps, traces
 from parity.benchmarks.model import Outputs, Parsed
 from parity.claims import published, registration, verdicts
-from parity.claims.register import load_register
+from parity.claims.register import declared, load_register
 from parity.command_line.main import commands, main
 from parity.core.errors import UserError
 from parity.core.files import as_text
@@ -59,10 +59,11 @@ def _of_ruiz(path: Path) -> Any:
     return published.published_tables(path.parent)
 
 
+DECLARED = declared()
 YAML_FILES: dict[str, Load] = {
     "config.yaml": lambda path: load_checked(path, "config"),
     "exclusions.yaml": load_exclusions,
-    "claims.yaml": lambda path: load_register(path, CONFIG / "published/claims.csv"),
+    "claims.yaml": lambda path: load_register(path, CONFIG / "published/claims.csv", DECLARED),
     **{
         f"studies/{name}.yaml": lambda path: load_study(path, "smoke")
         for name in ("torrez2019", "scaling", "hpcg", "ladder", "libaio")
