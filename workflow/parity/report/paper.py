@@ -68,15 +68,17 @@ def of_archives(folders: Sequence[Path], judged: Sequence[pd.DataFrame],
         **{f"bound/{one.program}/{one.runtime}": one.told for one in told},
         **{f"start/{name}": answer.told_start(bound) for name, bound in starts.items()},
         **_spans("every system", told)}  # fmt: skip
+    spans = {name: _spans(name, answer.at_most(*(read[each.name] for each in of)))
+             for name, of in systems.items()}  # fmt: skip
     for name, of in systems.items():
-        values |= _spans(name, answer.at_most(*(read[each.name] for each in of)))
-        values |= _laws(of) | _verdicts(name, verdicts[name])
+        values |= spans[name] | _laws(of) | _verdicts(name, verdicts[name])
     titles = {s: f"{of['authors'].split(',')[0]} et al. {of['year']}" for s, of in studies.items()}
     refuted = [(titles[each.study], each.place, each.says, each.gives) for each in wrong]
     known_rows = {f"{name}/{row.case}/{row.metric}/{row.arm}": formatting.of(plan, row)
                   for name, (plan, table) in read.items()
                   for row in rows_of(table[table["planned"] & (table["blocks"] > 0)])}  # fmt: skip
-    numbers = render("archives.tex", values=values, known=known_rows, systems=[*systems])
+    numbers = render("archives.tex", values=values, known=known_rows,
+                     systems=[name for name, bounds in spans.items() if bounds])  # fmt: skip
     return {"numbers.tex": numbers, "systems.tex": to_latex(_systems(systems)),
             "claims.tex": matrix({name: verdicts[name] for name in systems}),
             "defects.tex": to_latex(Table("defects", refuted))}  # fmt: skip

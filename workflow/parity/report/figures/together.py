@@ -31,7 +31,7 @@ STEPS = ListedColormap(["white", "#eff6fc", "#d3e5f3", "#abd0e6", "#7fb8da", "#f
 # A colour is a runtime's in all figures, so systems differ in shape and grey; more begin anew.
 MARKS = (("o", "#000000"), ("s", "#707070"), ("^", "#000000"), ("D", "#707070"), ("v", "#404040"),
          ("X", "#404040"))  # fmt: skip
-ACROSS, SPREAD = 4, 0.6  # panels beside each other, and of a row what the systems share
+ACROSS, SPREAD = 5, 0.6  # panels beside each other, and of a row what the systems share
 FARTHEST = 25  # per cent to either side, beyond which an interval is cut
 
 
@@ -100,7 +100,7 @@ def systems(told: Mapping[str, Sequence[Bound]]) -> Figure:
         down, ACROSS, figsize=size, layout="constrained", sharey=True, squeeze=False)  # fmt: skip
     for axes, program in zip(grid.flat, programs, strict=False):
         _panel(axes, table[table["program"] == program], marks, runtimes)
-        axes.set_title(program, loc="left", fontsize=7.2)
+        axes.set_title(program.replace(", ", ",\n"), loc="left", fontsize=7.2)
     for axes in grid.flat[len(programs) :]:
         axes.set_axis_off()
     handles = [Line2D([], [], marker=mark, color=colour, linestyle="none", markersize=3.5)
