@@ -135,9 +135,9 @@ def test_every_gap_has_its_reason(scaling, monkeypatch) -> None:
     assert "shifter: not packaged by Debian" in gaps
     assert "apptainer: lxc-execute cannot be found here; nodes may differ from this machine" in gaps
     assert "charliecloud-dir: its image could not be made: umoci failed" in gaps
-    # Ranks that start inside of the arm need no launcher.
-    hpcg = _plan("hpcg", "machine")
-    assert not [gap for gap in (*gaps, *not_tested(hpcg, _here(hpcg))) if "launcher" in gap]
+    # Ranks that start inside of the arm need no launcher, and neither do those of containers.
+    for inside in (_plan("hpcg", "machine"), _plan("beserra2015", "campaign")):
+        assert not [gap for gap in (*gaps, *not_tested(inside, _here(inside))) if "launcher" in gap]
     (gap,) = [gap for gap in not_tested(scaling, _here(scaling)) if "launcher" in gap]
     assert gap.startswith("hpcc-1x1, ")
     monkeypatch.setenv("COLUMNS", "80")

@@ -210,8 +210,8 @@ def not_tested(plan: Plan, here: Surroundings) -> list[str]:
             gaps.append(f"{name}: its image could not be made: {image.reason}")
     nodes = {case.name: case.parameters.get("nodes", 0) for case in plan.cases}
     # Ranks in one container, or in one world of a node's containers, are started without it.
-    inside = {case.name for case in plan.cases
-              if case.definition.starts_ranks_inside or "containers_per_node" in case.parameters}  # fmt: skip
+    inside = {case.name for case in plan.cases if case.definition.starts_ranks_inside}
+    inside |= {case.name for case in plan.cases if "containers_per_node" in case.parameters}
     placed = [name for name, count in nodes.items() if count > (1 if name in inside else 0)]
     if placed and not here.system.launcher:
         gaps.append(f"{', '.join(placed)}: the system's file names no MPI launcher")
