@@ -107,6 +107,8 @@ def test_the_interval_covers_as_often_as_it_says() -> None:
     (_runs(2, TWO).assign(position=[1, 2, 1, 2]), sensitivity.NotFittedError, "told apart"),
     (_runs(2, TWO).assign(position=[1, 2, 2, 1]), sensitivity.NotFittedError, "too few"),
     (_runs(4, TWO).assign(log=1.5), sensitivity.NotFittedError, "the same"),
+    (_runs(4, TWO).assign(log=lambda runs: np.log(1.1 + (runs["arm"] == "native"))),
+     sensitivity.NotFittedError, "each arm is the same"),
     (_runs(4, TWO).assign(log=math.nan), ValueError, "finite"),
 ])  # fmt: skip
 def test_what_no_model_fits_says_why(runs: pd.DataFrame, error, message: str) -> None:

@@ -29,6 +29,7 @@ from parity.analysis.evidence import RATIO, Numbers
 METHODS = RANKS, PAIRED, TRIMMED, MIXED = "ranks", "paired", "trimmed", "mixed"
 NO_ESTIMATE = "no-estimate"  # The outcome of a method that gives none; the note says why.
 FEW, LEVELS = "too few blocks", (0.90, 0.95)
+ROUNDED = 1e-9  # of what differs between values: less of it is left by rounding
 _SAME = ("case", "metric", "arm", "references", "margin", "control")  # as of the comparison
 _SHOWN = ("estimate", "low90", "high90", "low95", "high95")
 # Of how many blocks; and the logs of what is shown, not finite if not known, or why there is none.
@@ -143,8 +144,8 @@ def contrasts(frame: pd.DataFrame, reference: Collection[str]) -> dict[str, Mean
 
     statsmodels gives normal intervals, too narrow for few blocks; ours are Student's t with
     containment degrees of freedom (as SAS PROC MIXED by default), exact for balanced blocks. Raises
-    NotFittedError: one block, effects that cannot be told apart, too few or identical values, or a
-    fit that does not converge. Raises ValueError: a log is no finite number. `frame`: one row per
+    NotFittedError: one block, effects that cannot be told apart, too few values, none that varies
+    beside blocks and arms, or a fit that does not converge. Raises ValueError: a log is no finite number. `frame`: one row per
     run: block, node, arm, position among the case's runs, and log, which is that of its cost. The
     nodes of a block are one text. They are a random term if there are several, and fewer than
     blocks. `reference`: the arm that the others are compared with, or several, which are then one.
@@ -155,16 +156,14 @@ def contrasts(frame: pd.DataFrame, reference: Collection[str]) -> dict[str, Mean
     for arm in others:
         fixed[arm] = (frame["arm"] == arm).astype(float)
     fixed["position"] = frame["position"] - frame["position"].mean()
-    freedom, scale = _residual_freedom(frame, fixed), float(logs.std(ddof=1))
-    if np.ptp(logs) == 0:
-        raise NotFittedError("all values are the same")
+    freedom, scale = _residual_freedom(frame, fixed, logs), float(logs.std(ddof=1))
     # Between the intercept and the position.
     both = [(scale * each[1:-1]).tolist() for each in _fitted(frame, fixed, logs / scale)]
     return {arm: Mean(value, error, freedom)
             for arm, value, error in zip(others, *both, strict=True)}  # fmt: skip
 
 
-def _residual_freedom(frame: pd.DataFrame, fixed: pd.DataFrame) -> int:
+def _residual_freedom(frame: pd.DataFrame, fixed: pd.DataFrame, logs: np.ndarray) -> int:
     """Containment degrees of freedom of what varies within blocks: those of the residual."""
     if frame["block"].nunique() < 2:
         raise NotFittedError("needs two blocks")
@@ -176,6 +175,12 @@ def _residual_freedom(frame: pd.DataFrame, fixed: pd.DataFrame) -> int:
         raise NotFittedError("arms or positions cannot be told apart")
     if len(frame) <= rank:
         raise NotFittedError("too few values")
+    if np.ptp(logs) == 0:
+        raise NotFittedError("all values are the same")
+    fit, *_ = np.linalg.lstsq(columns, logs, rcond=None)
+    # Counts, say: a variance of zero is sought for half a minute.
+    if np.ptp(logs - columns @ fit) < ROUNDED * np.ptp(logs):
+        raise NotFittedError("each arm is the same in all blocks")
     return len(frame) - rank
 
 
