@@ -145,10 +145,11 @@ def contrasts(frame: pd.DataFrame, reference: Collection[str]) -> dict[str, Mean
     statsmodels gives normal intervals, too narrow for few blocks; ours are Student's t with
     containment degrees of freedom (as SAS PROC MIXED by default), exact for balanced blocks. Raises
     NotFittedError: one block, effects that cannot be told apart, too few values, none that varies
-    beside blocks and arms, or a fit that does not converge. Raises ValueError: a log is no finite number. `frame`: one row per
-    run: block, node, arm, position among the case's runs, and log, which is that of its cost. The
-    nodes of a block are one text. They are a random term if there are several, and fewer than
-    blocks. `reference`: the arm that the others are compared with, or several, which are then one.
+    beside blocks and arms, or a fit that does not converge. Raises ValueError: a log is no finite
+    number. `frame`: one row per run: block, node, arm, position among the case's runs, and log,
+    which is that of its cost. The nodes of a block are one text. They are a random term if there
+    are several, and fewer than blocks. `reference`: the arm that the others are compared with, or
+    several, which are then one.
     """
     logs = methods.finite(frame["log"].to_numpy(), 0, "log")
     others = sorted(set(frame["arm"]) - set(reference))
