@@ -55,8 +55,8 @@ def neighbour(attempt: Attempt) -> Iterator[None]:
         yield
         took = _took_and_ended(loop) - taken
         detail = f"took {max(0.0, took):.2f} s of CPU time in {time.monotonic() - began:.2f} s"
-        # One that is idle may get nothing beside a program that is not.
-        ran = took > 0 or (took == 0 and arm.limit.is_idle)
+        # One that is idle may get nothing beside one that is not, one that waits for a disk, too.
+        ran = took > 0 or (took == 0 and (arm.limit.is_idle or arm.does == "io"))
         evidence = inner_command.evidence(log.read_text(errors="replace"))
         where = order.where(order.hosts[0], evidence, arm), gates.binding_gate(cpus, evidence)
         problems = [detail, *(gate.detail for gate in where if not gate.passed)]
@@ -101,10 +101,14 @@ def _begun(process: subprocess.Popen[bytes], words: Sequence[str], said: Path) -
 
 def _taken(process: psutil.Process) -> float:
     """CPU time in seconds, that of its ended children and of the one that runs included."""
-    took = sum(process.cpu_times()[:4])
-    for child in process.children():
-        with suppress(psutil.NoSuchProcess):
-            took += sum(child.cpu_times()[:2])
+    took, own = 0.0, None
+    # A child that ends meanwhile is told by its parent, not yet or by itself as well: read again.
+    while own is None or own != process.cpu_times()[2:4]:
+        times = process.cpu_times()
+        took, own = sum(times[:4]), times[2:4]
+        for child in process.children():
+            with suppress(psutil.NoSuchProcess):
+                took += sum(child.cpu_times()[:2])
     return float(took)
 
 
