@@ -179,7 +179,7 @@ def _residual_freedom(frame: pd.DataFrame, fixed: pd.DataFrame, logs: np.ndarray
     if np.ptp(logs) == 0:
         raise NotFittedError("all values are the same")
     fit, *_ = np.linalg.lstsq(columns, logs, rcond=None)
-    # Counts, say: a variance of zero is sought for half a minute.
+    # Bytes of memory, say: a fit would look for a variance of zero, and for long.
     if np.ptp(logs - columns @ fit) < ROUNDED * np.ptp(logs):
         raise NotFittedError("each arm is the same in all blocks")
     return len(frame) - rank
