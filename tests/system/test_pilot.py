@@ -15,7 +15,7 @@ from parity.benchmarks.sysbench import SysbenchCpu
 from parity.command_line import runner
 from parity.core.errors import UserError
 from parity.measure import node
-from parity.measure.pilot import NEAR, make_pilot
+from parity.measure.pilot import NEAR, NEAR_ENOUGH, make_pilot
 from parity.plan import plan
 from parity.plan.study import Pilot, Study, read_pilot
 from parity.plan.system import System
@@ -53,7 +53,8 @@ def test_the_amounts_of_real_programs_take_their_targets(tmp_path, capsys) -> No
     for name, amount in found.amounts.items():
         benchmark = benchmarks()[name]
         assert amount.keys() == {benchmark.sized_by}
-        assert found.seconds[name] == pytest.approx(benchmark.target_seconds, rel=NEAR)
+        # Never too short; on a machine that others use it may be longer.
+        assert -NEAR <= found.seconds[name] / benchmark.target_seconds - 1 <= NEAR_ENOUGH
         assert f"{name}: " in said
     # The working set fits here, so one pass through it takes far less than the target.
     assert found.amounts["likwid"]["iterations"] > 1

@@ -107,6 +107,9 @@ def sysbench(events=2800):
     # Beside others twice the time is wanted, and more of it taken.
     (Runs(each=0.001, delays=(0.9, 0.9, 0.9, 0.1, 0.3, 0.2)), True, [100], (100, 1.0, 1.0)),
     (Runs(each=0.001), True, [100, 800], (800, 0.8, 0.8)),
+    # Where a time is not met twice, a longer one is taken in the end.
+    (Runs(each=0.001, delays=[0.0] * RUNS + [0.3] * RUNS), False, [2800, 400, 230, 400],
+     (400, 0.7, 0.7)),
 ])  # fmt: skip
 def test_the_amount_that_takes_the_target_is_found(runs, is_shared, asked, found):
     made = find_amount(Timed(), sysbench(asked[0]), runs, is_shared)

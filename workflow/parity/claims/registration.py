@@ -80,11 +80,14 @@ def short_of(register: Register, plan: Design, blocks: Mapping[str, int]) -> dic
 def refuse_short_plans(
     registers: Sequence[Register], plans: Sequence[Path], registered: Sequence[Registration]
 ) -> None:
-    """Refuse (UserError) new plans that cannot decide a claim whose cells they hold."""
+    """Refuse (UserError) new plans that cannot decide a claim whose cells they hold.
+
+    One with records beside it is not new: its blocks are what they are, and the verdict tells it.
+    """
     known = {(row.what, row.sha256) for row in registered}
     for path in plans:
         plan = read_plan(path)
-        if (plan_name(plan), plan_digest(path)) in known:
+        if (plan_name(plan), plan_digest(path)) in known or (path.parent / "records").exists():
             continue
         held = Counter(case for block in plan.blocks for case in {run.case for run in block.runs})
         if short := ChainMap(*(short_of(each, plan, held) for each in reversed(registers))):
