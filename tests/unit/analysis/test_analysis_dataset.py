@@ -4,6 +4,7 @@ import filecmp
 import math
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +234,12 @@ def test_a_bad_exclusion_is_refused_with_its_file(tmp_path: Path, entry: str) ->
     with pytest.raises(UserError, match=r"exclusions\.yaml"):
         dataset.load_exclusions(path)
     assert dataset.load_exclusions(Path(__file__).parents[3] / "config/exclusions.yaml") == []
+
+
+def test_virtual_nodes_of_one_kernel_are_one_place_and_a_node_that_tells_none_is_itself() -> None:
+    made = dataset.load(Path(__file__).parents[3] / "results/archive/slurm-2026-11-21")
+    (boot,) = set(made.nodes.loc[made.nodes["fact"] == "boot_id", "value"])
+    assert {place.nodes for place in made.places.values()} == {boot}
+    kept = made.nodes[(made.nodes["fact"] != "boot_id") | (made.nodes["node"] != "node1")]
+    nodes = {place.nodes for place in replace(made, nodes=kept).places.values()}
+    assert nodes == {boot, "node1", f"{boot} node1"}

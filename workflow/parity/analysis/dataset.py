@@ -56,7 +56,7 @@ class Place(NamedTuple):
     """Where and when a block ran, as far as blocks can share it."""
 
     started: str  # its first start, UTC, ISO 8601; empty if nothing in it was started
-    nodes: str  # its nodes, each with the id of its boot
+    nodes: str  # the ids of the boots of its nodes, and a node's name where it tells none
     session: int  # number of the stretch of work without a long pause
 
 
@@ -169,7 +169,7 @@ class Dataset:
 
     @cached_property
     def places(self) -> dict[str, Place]:
-        """Where and when each block of the plan ran."""
+        """Where and when each block of the plan ran; nodes that one kernel runs are one place."""
         nodes: dict[str, dict[str, str]] = {block.name: {} for block in self.plan.blocks}
         boots = self.nodes["value"].where(self.nodes["fact"] == "boot_id")
         last = boots.groupby([self.nodes["block"], self.nodes["node"]]).last().fillna("")
@@ -177,7 +177,8 @@ class Dataset:
             nodes.setdefault(block, {})[node] = boot
         begun = self.runs[self.runs["started"] != ""]
         first, sessions = begun.groupby("block")["started"].min().to_dict(), _sessions(begun)
-        words = {name: " ".join(sorted(map("/".join, of.items()))) for name, of in nodes.items()}
+        kernels = {name: {boot or node for node, boot in of.items()} for name, of in nodes.items()}
+        words = {name: " ".join(sorted(of_block)) for name, of_block in kernels.items()}
         return {b: Place(first.get(b, ""), there, sessions.get(b, 0)) for b, there in words.items()}
 
     @cached_property
