@@ -228,6 +228,29 @@ def test_a_program_that_fails_or_hangs_or_is_not_there():
         output_of(["/bin/sh", "-c", "echo 'write /x: no space left on device' >&2; exit 1"])
 
 
+# An interrupt may come when the program runs, and we have not heard yet that it does.
+WITHIN = """
+import os, signal, subprocess, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+class Interrupted(subprocess.Popen):
+    def _execute_child(self, *given):
+        super()._execute_child(*given)
+        os.kill(os.getpid(), signal.{0})
+subprocess.Popen = Interrupted
+output_of({1!r})
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_program_that_we_were_about_to_start_ends_when_we_are_interrupted(tmp_path, name) -> None:
+    told = tmp_path / "told"
+    words = ["/bin/sh", "-c", f"echo $$ > {told}.part; mv {told}.part {told}; sleep 600"]
+    program = "from parity.core.commands import output_of\n" + WITHIN.format(name, words)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert done.returncode
+    assert not told.exists() or not psutil.pid_exists(int(told.read_text()))
+
+
 def test_a_program_ends_with_what_it_started_when_we_are_interrupted(tmp_path: Path) -> None:
     child = tmp_path / "child"
     words = ["/bin/sh", "-c", f"sleep 600 & echo $! > {child}.part; mv {child}.part {child}; wait"]

@@ -5,10 +5,12 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from parity.core.errors import UserError
 
@@ -56,20 +58,19 @@ def output_of(
     words = [str(word) for word in argv]
     ours = {k: v for k, v in os.environ.items() if inherited is None or k in inherited}
     seen, pipe = {**ours, **(environment or {})}, subprocess.PIPE
-    try:
-        process = subprocess.Popen(
-            words, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT if told else pipe, text=True,
-            errors="replace", env=seen, start_new_session=True,
-        )  # fmt: skip
-    except FileNotFoundError as error:
-        raise UserError(f"{words[0]} is not installed", action="make setup") from error
-    except OSError as error:
-        raise UserError(f"{words[0]} cannot be started: {error.strerror}") from error
-    with process:
+    with ExitStack() as at_end:
         try:
-            stdout, stderr = _followed(process, told) if told else process.communicate(given)
-        finally:
-            _end(process)
+            with _interrupted_later():
+                process = at_end.enter_context(subprocess.Popen(
+                    words, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT if told else pipe,
+                    text=True, errors="replace", env=seen, start_new_session=True,
+                ))  # fmt: skip
+                at_end.callback(_end, process)
+        except FileNotFoundError as error:
+            raise UserError(f"{words[0]} is not installed", action="make setup") from error
+        except OSError as error:
+            raise UserError(f"{words[0]} cannot be started: {error.strerror}") from error
+        stdout, stderr = _followed(process, told) if told else process.communicate(given)
     if log:
         with log.open("a") as file:
             file.write(f"$ {' '.join(words)}\n{stdout}{stderr}\n")
@@ -81,6 +82,24 @@ def output_of(
             raise UserError(f"{FULL}\n{failed}", action=action)
         raise UserError(failed)
     return stdout
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """What interrupts us comes at the end: within `Popen` it would leave a program to itself."""
+    came, handlers = list[tuple[int, Any]](), dict[int, Callable[[int, Any], Any]]()
+    if threading.current_thread() is threading.main_thread():  # the one that signals interrupt
+        for each in (signal.SIGINT, signal.SIGTERM):
+            if callable(handler := signal.getsignal(each)):
+                handlers[each] = handler
+                signal.signal(each, lambda *signalled: came.append(signalled))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number, frame in came:
+            handlers[number](number, frame)
 
 
 def _followed(process: subprocess.Popen[str], told: Callable[[str], None]) -> tuple[str, str]:
