@@ -102,7 +102,7 @@ def test_a_changed_margin_amends_a_verdict(tmp_path: Path) -> None:
     [(28, 0.9, 29), (29, 0.9, 0), (8, 0.7, 9), (9, 0.7, 0), (6, 0.5, 0), (5, 0.9, 0)],
 )
 def test_a_new_plan_that_cannot_decide_its_claim_is_refused(tmp_path, blocks, at_least, takes):
-    """One that is registered or measured stays so; one of fewer than six blocks is a rehearsal."""
+    """One that is registered or archived stays so; one of fewer than six blocks is a rehearsal."""
     seen = data.claim(data.test_of("exists", expect=True, at_least=at_least))
     same = data.claim(data.test_of("equivalence", margin_percent=1), name="two")
     known = data.register(tmp_path, seen, same)
@@ -115,7 +115,7 @@ def test_a_new_plan_that_cannot_decide_its_claim_is_refused(tmp_path, blocks, at
         return
     with pytest.raises(UserError, match=rf"planted-smoke cannot .*: one takes {takes} blocks\n"):
         registration.refuse_short_plans([known], [path], ())
-    (tmp_path / "records").mkdir()
+    (tmp_path / "SHA256SUMS").touch()
     registration.refuse_short_plans([known], [path], ())
 
 

@@ -235,9 +235,11 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 class Interrupted(subprocess.Popen):
     def _execute_child(self, *given):
         super()._execute_child(*given)
+        while not os.path.exists({1!r}):
+            pass
         os.kill(os.getpid(), signal.{0})
 subprocess.Popen = Interrupted
-output_of({1!r})
+output_of({2!r})
 """
 
 
@@ -245,10 +247,10 @@ output_of({1!r})
 def test_a_program_that_we_were_about_to_start_ends_when_we_are_interrupted(tmp_path, name) -> None:
     told = tmp_path / "told"
     words = ["/bin/sh", "-c", f"echo $$ > {told}.part; mv {told}.part {told}; sleep 600"]
-    program = "from parity.core.commands import output_of\n" + WITHIN.format(name, words)
+    program = "from parity.core.commands import output_of\n" + WITHIN.format(name, str(told), words)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
     assert done.returncode
-    assert not told.exists() or not psutil.pid_exists(int(told.read_text()))
+    assert not psutil.pid_exists(int(told.read_text()))
 
 
 def test_a_program_ends_with_what_it_started_when_we_are_interrupted(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from parity.core.errors import UserError
 from parity.core.files import moment, read_rows, row_of
 from parity.core.wording import listed
 from parity.plan.plan import Design, Plan, plan_digest, read_plan
+from parity.records.dataset import CHECKSUMS
 
 BEFORE, AFTER, AMENDED = "before-data", "after-data", "amended"
 UNREGISTERED = "unregistered"
@@ -82,12 +83,12 @@ def refuse_short_plans(
 ) -> None:
     """Refuse (UserError) new plans that cannot decide a claim whose cells they hold.
 
-    One with records beside it is not new: its blocks are what they are, and the verdict tells it.
+    An archived one is not new: its blocks are what they are, and the verdict tells it.
     """
     known = {(row.what, row.sha256) for row in registered}
     for path in plans:
         plan = read_plan(path)
-        if (plan_name(plan), plan_digest(path)) in known or (path.parent / "records").exists():
+        if (plan_name(plan), plan_digest(path)) in known or (path.parent / CHECKSUMS).exists():
             continue
         held = Counter(case for block in plan.blocks for case in {run.case for run in block.runs})
         if short := ChainMap(*(short_of(each, plan, held) for each in reversed(registers))):
