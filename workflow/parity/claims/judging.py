@@ -109,7 +109,9 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
         reason += f"; not tested: {'; '.join(dict.fromkeys(f.reason for f in lacking))}"
     if covered and verdict in (terms.HOLDS_IN_PART, terms.ORDER_OK):
         reason = f"{covered}; {reason}"
-    if capability in PARTLY and verdict in (terms.ORDER_OK, terms.DIFFERS):
+    # A size that differs says itself which way it goes.
+    told = (terms.ORDER_OK,) if claim.kind == MAGNITUDE else (terms.ORDER_OK, terms.DIFFERS)
+    if capability in PARTLY and verdict in told:
         reason += f"; {PARTLY[capability]} can be tested here"
     aside = lacking
     for test in filter(lambda test: test.reading, claim.tests):

@@ -193,11 +193,11 @@ NOTHING, TOO_LITTLE = "is equivalent to no effect within", "does not reach"
 def _direction(estimate: float, low: float, high: float, bound: float) -> tuple[str, str]:
     """Verdict and words on an effect whose expected sign is plus."""
     if low > 0 and estimate > bound:
-        return terms.SUPPORTED, "goes the expected way, beyond"
+        return terms.SUPPORTED, "goes the expected way, its estimate beyond"
     if low > 0:
         return terms.INCONCLUSIVE, "goes the expected way, but not beyond"
     if high < 0 and estimate < -bound:
-        return terms.CONTRADICTED, "goes the other way, beyond"
+        return terms.CONTRADICTED, "goes the other way, its estimate beyond"
     if -bound < low and high < bound:
         return terms.CONTRADICTED, NOTHING
     return terms.INCONCLUSIVE, "leaves the direction open, with a smallest effect of"
@@ -240,9 +240,10 @@ def _one_sided(asked: Question, more: bool, size: float, beyond: float, way: Way
         return way(centre.value, *centre.interval(1 - 2 * levels.same), bound)
 
     p, (verdict, words) = own.adjusted(centre.p_above(beyond)), shown_by(centre, own)
+    near = bound / centre.value if centre.value > bound else 0.0
     finding = asked.finding(
         # Its smallest margin is that of another question.
-        replace(decision, smallest_margin=math.nan), size, p_value=p, strain=p / ALPHA,
+        replace(decision, smallest_margin=math.nan), size, p_value=p, strain=max(p / ALPHA, near),
         p_against=own.adjusted(centre.p_below(bound)), says_same=words in (NOTHING, TOO_LITTLE),
     )  # fmt: skip
     both_ways = (asked.of_pair, -asked.of_pair) if asked.of_pair.shape[-1] > 1 else ()

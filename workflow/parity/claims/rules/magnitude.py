@@ -71,7 +71,8 @@ def compare(
     if target < 0:
         target, estimate, low, high = -target, -estimate, -high, -low
     if high < target / 2 or low > 2 * target:
-        return terms.DIFFERS, "nothing in the interval is within a factor of two"
+        sign = "same sign, but " * (low > 0)
+        return terms.DIFFERS, f"{sign}nothing in the interval is within a factor of two"
     if low <= 0:
         return terms.INCONCLUSIVE, "the interval does not leave out nothing"
     if not target / 2 <= estimate <= 2 * target:
