@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from parity.analysis import methods
 
@@ -27,29 +26,19 @@ def most_wrong(share: float) -> float:
     return share + 3 * math.sqrt(share * (1 - share) / STUDIES)
 
 
-def by_pitman_and_morgan(a: np.ndarray, b: np.ndarray) -> float:
-    """Their two-sided p that two arms scatter alike, which was used here before."""
-    return float(stats.pearsonr(a + b, a - b).pvalue)
-
-
 @each_size
 @each_law
 def test_arms_that_scatter_alike_are_rarely_told_apart(law: str, blocks: int) -> None:
-    """At a nominal 5 %, one-sided and by the interval: 6 % at most; it was up to 68 %."""
+    """At a nominal 5 %, one-sided and by the interval; by Pitman and Morgan it was up to 68 %."""
     random = np.random.default_rng(11)
     pairs = LAWS[law](random, (STUDIES, 2, blocks))
-    less, more, apart, before = 0, 0, 0, 0
+    less, more, apart = 0, 0, 0
     for a, b in pairs:
         p = methods.p_scatters_less(methods.deviations_of(a, b))
         found = methods.scatter_ratio(methods.deviations_of(a, b))
         less, more = less + (p < 0.05), more + (p > 0.95)
         apart += not found.low < 1 < found.high
-        before += by_pitman_and_morgan(a, b) < 0.05
     assert max(less, more, apart) / STUDIES < most_wrong(0.05)
-    old = {("normal", 10): 0.03, ("normal", 30): 0.03, ("t5", 10): 0.09, ("t5", 30): 0.13,
-           ("t3", 10): 0.16, ("t3", 30): 0.26, ("spikes", 10): 0.35,
-           ("spikes", 30): 0.6}  # fmt: skip
-    assert before / STUDIES > old[law, blocks]
 
 
 @each_law
@@ -68,15 +57,13 @@ def test_a_shared_block_effect_changes_nothing_about_that(law: str) -> None:
 def test_blocks_that_scatter_do_not_hide_a_ratio(law: str) -> None:
     """A ratio of 2.2 passed as at most 2 where blocks scatter twice as much as runs."""
     random = np.random.default_rng(13)
-    passed, before = 0, 0
+    passed = 0
     for _ in range(STUDIES):
         logs = LAWS[law](random, (8, 30)) * np.array([[2.2], *[[1.0]] * 7])
         logs += 2 * random.normal(size=30)
         a, b = methods.without_block(logs[:2], np.median(logs[2:], axis=0))
         passed += methods.p_scatters_less(methods.deviations_of(a, b), 2) < 0.05
-        before += methods.p_scatters_less(methods.deviations_of(logs[0], logs[1]), 2) < 0.05
     assert passed / STUDIES < most_wrong(0.05)
-    assert before / STUDIES > 0.25
 
 
 @each_law

@@ -126,12 +126,6 @@ def test_texts_of_runs_that_failed_or_ran_otherwise_are_refused(
     assert said in refused(*of_runs(tmp_path, text, other))
 
 
-def test_osu_s_pairs_of_processes_are_told(refused):
-    files = [CASES / f"osu-unlike.{arm}-1.txt" for arm in ("native", "podman")]
-    said = refused(*files, words=["--reference=osu-unlike.native"])
-    assert "pairs: '1', but '8' in osu-unlike.native-1.txt" in said
-
-
 def test_values_with_blanks_are_cases_of_their_own(compared):
     cases = set(compared(CASES / "reframe-tuple.json")["case"])
     assert cases == {"imported-t-size=-64-a", "imported-t-size=-64-b"}
@@ -233,7 +227,7 @@ def test_how_a_text_was_kept_changes_nothing(tmp_path, compared, written):
 
 @pytest.mark.parametrize(("text", "like"), [
     ("-- started at 11/25 --\nmdtest-3.3.0 was launched with 2 total task(s)\n", "mdtest"),
-        ("0: # OSU\n1: # OSU\n", "several ranks"),
+    ("0: # OSU\n1: # OSU\n", "several ranks"), ("{}", "form of these results is not known"),
     ("arms,times\n1,2\n", "a table without the columns"),
 ])  # fmt: skip
 def test_what_is_not_read_here_is_named(tmp_path, refused, text, like):
