@@ -11,33 +11,6 @@ from parity.claims.cells import JudgingData
 
 PLUS = "native-plus"
 ARMS = {**data.ARMS, PLUS: "native"}
-SAME = data.same()
-MORE = data.test_of("direction", expect="costs-more", smallest_effect_percent=1)
-
-
-def _judged(tmp_path, test, plus, **options):
-    """The verdict where the positive control has these values, or this ratio."""
-    values = data.quiet(**options)
-    if plus is not None:
-        values[("spin", PLUS)] = data.around(plus, 77) if isinstance(plus, float) else plus
-    return data.row_of(tmp_path, test, data.dataset(values, arms=ARMS, positive=PLUS))
-
-
-@pytest.mark.parametrize(
-    "plus",
-    [1.04, 1.0, 1.012, 0.96, None, [np.nan] * 30, [1.04] + [np.nan] * 29],
-    ids=["seen", "unseen", "within-noise", "a-gain", "never-ran", "failed", "once"],
-)
-def test_sameness_is_supported_where_the_extra_work_was_seen(plus, tmp_path) -> None:
-    found = _judged(tmp_path, SAME, plus)
-    seen = plus == 1.04
-    assert found.verdict == ("supported" if seen else "inconclusive")
-    assert found.reason.startswith(ASSAY) != seen
-
-
-def test_a_difference_needs_no_positive_control(tmp_path) -> None:
-    assert _judged(tmp_path, MORE, 1.0, box=1.05).verdict == "supported"
-    assert _judged(tmp_path, SAME, 1.0, box=1.05).verdict == "contradicted"
 
 
 def test_a_pair_whose_difference_is_only_withheld_still_gates() -> None:
@@ -58,10 +31,6 @@ def test_a_pair_whose_own_test_is_no_comparison_of_means_still_gates() -> None:
     assert (control.outcome, control.as_control) == (outcomes.INCONCLUSIVE, outcomes.DIFFERENT)
     same = Decision(blocks=30, outcome=outcomes.EQUIVALENT).without_claim(LOSSES)
     assert same.as_control == outcomes.INCONCLUSIVE
-
-
-def test_it_is_no_container(tmp_path) -> None:
-    assert _judged(tmp_path, data.same({"arms": "containers"}), 1.04).cells == 2
 
 
 @pytest.mark.parametrize("plus", [1.04, 1.0])

@@ -19,7 +19,7 @@ GROUPS = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text(encodin
 EXPECTED = (
     "verdict", "control", "cells", "blocks", "margin", "coverage", "capability", "scale"
 )  # fmt: skip
-TAKEN = ("unit", "better", "label", "kind", "scales", "not_tested")
+TAKEN = ("unit", "better", "label", "kind", "scales", "not_tested", "positive")
 
 
 def _rows() -> list[Any]:
@@ -61,6 +61,10 @@ def test_rule(tmp_path: Path, row: Mapping[str, Any]) -> None:
         values |= data.quiet(name, row.get("box", 1.0), row.get("crate", 1.0), **quiet)
     for case, ratio in zip(cases, row.get("pair", ()), strict=False):
         values[case["case"], "native-b"] = list(ratio * np.array(values[case["case"], "native-b"]))
+    for case, ratio in zip(cases, row.get("every", ()), strict=False):
+        values |= {
+            key: list(ratio * np.array(of)) for key, of in values.items() if key[0] == case["case"]
+        }
     for arm, asked in row["values"].items():
         values["spin", arm] = _numbers(asked, values, blocks)
     if "zero" in row:
@@ -81,6 +85,8 @@ def test_rule(tmp_path: Path, row: Mapping[str, Any]) -> None:
         assert found.blocks == 0 and math.isnan(found.estimate)
     if "estimate" in row:
         assert found.estimate == pytest.approx(row["estimate"], rel=row.get("within"))
+    if "p_below" in row:
+        assert found.p_adjusted < row["p_below"]
     if "provable" in row:
         low, high = row["provable"]
         assert low < found.smallest_margin < high

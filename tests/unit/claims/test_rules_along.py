@@ -77,33 +77,6 @@ def test_more_pairs_than_tau_allows_must_be_out_of_order(swapped, minimum) -> No
         assert p_other_order(table, places, 2 / 3) == 1
 
 
-@pytest.mark.parametrize("link, box, verdict", [
-    (1.05, 1.0, "supported"),  # the library costs, the container does not
-    (0.97, 1.0, "contradicted"),  # the library gains, which was called supported
-    (1.004, 1.0, "inconclusive"),  # the expected way, but too little to count
-    (1.0, 1.0, "contradicted"),  # the library costs nothing
-    (1.05, 1.1, "contradicted"),  # the container costs more with one of the libraries
-])  # fmt: skip
-def test_interaction(tmp_path: Path, link: float, box: float, verdict: str) -> None:
-    cases = [data.CASE | {"case": f"spin-{level}", "parameters": {"link": level}}
-             for level in ("no", "yes")]  # fmt: skip
-    values = data.quiet("spin-no") | {
-        key: list(link * np.array(numbers))
-        for key, numbers in data.quiet("spin-yes", box=box).items()
-    }
-    test = data.test_of("interaction", factor="link", levels=["no", "yes"], margin_percent=1,
-                        expect="second-costs-more", smallest_effect_percent=1)  # fmt: skip
-    found = judged(tmp_path, test, values, cases=cases, kind="direction")
-    assert (found.verdict, found.cells) == (verdict, 2)
-    # It says which of two levels costs more, and is of a family that is corrected.
-    assert verdict != "supported" or found.p_adjusted < 0.05
-    mirrored = dict(test, expect="first-costs-more", levels=["yes", "no"])
-    found = judged(tmp_path, mirrored, values, cases=cases, kind="direction")
-    assert found.verdict == verdict
-    alone = judged(tmp_path, test, data.quiet("spin-no"), cases=cases[:1], kind="direction")
-    assert alone.verdict == "not-tested"
-
-
 def shared(random: np.random.Generator) -> Series:
     """Four levels in eight sessions of five blocks; a session moves the slope, of zero mean."""
     by_level: dict[int, dict[str, float]] = {level: {} for level in (1, 2, 4, 8)}
