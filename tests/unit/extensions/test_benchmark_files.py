@@ -2,11 +2,13 @@
 
 import itertools
 import json
+import os
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from benchmark_help import NODE, defaults, golden, values
+from benchmark_help import GOLDEN, NODE, defaults, golden, values
 
 from parity.benchmarks import benchmark_of, benchmarks
 from parity.benchmarks.model import SOFTWARE, Outputs, Parsed, Program
@@ -14,7 +16,6 @@ from parity.extensions.servers.benchmarks import glusterfs, orangefs
 from parity.extensions.servers.benchmarks.file_server import FIO, FileServer
 from parity.extensions.servers.benchmarks.local_files import BENCHMARK
 from parity.extensions.servers.benchmarks.service import (
-    Served,
     cannot_serve,
     client_cpus,
     server_cpus,
@@ -30,6 +31,7 @@ BUILDS = {
 }
 OF_SITE = {"inside": "servers", **SMALL, SOFTWARE: BUILDS}
 ORANGEFS = benchmark_of("orangefs", OF_SITE)
+SNAPSHOT = GOLDEN / "servers.txt"
 
 
 def parse(text: str, **asked) -> Parsed:
@@ -38,23 +40,6 @@ def parse(text: str, **asked) -> Parsed:
 
 def lines_of(program: Program) -> list[str]:
     return [" ".join(words) for words in (program.argv, *program.then, program.check)]
-
-
-def test_fio_is_told_the_published_pattern_in_three_starts():
-    program = BENCHMARK.program(defaults(BENCHMARK, gigabytes="1", ranks=2), NODE)
-    files = "--directory=. --filename_format=data.$jobnum --bs=1M --size=536870912"
-    same = f"{files} --ioengine=psync --numjobs=2 --group_reporting=1"
-    checksums = "--verify=crc32c --verify_state_save=0"
-    start, end = "/usr/bin/fio --output-format=json", "--allow_file_create=0"
-    assert lines_of(program) == [
-        f"{start} --name=write --rw=write {same} {checksums}"
-        " --end_fsync=1 --fallocate=none --do_verify=0",
-        f"{start} --name=read --rw=read {same} {end}",
-        f"{start} --name=check --rw=read {same} {end} {checksums}",
-    ]
-    assert (program.cpus, program.drop_caches, program.repetitions) == ((0,), True, 1)
-    assert program.least_free_bytes == 2**30 + 2**28
-    assert program.beside == Served()
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -104,6 +89,7 @@ def test_each_file_goes_into_transfers_of_a_mebibyte():
         line, *_ = BENCHMARK.starts({"gigabytes": gigabytes, "ranks": ranks})
         size = next(int(word[7:]) for word in line if word.startswith("--size="))
         assert not size % 2**20 and size * ranks == float(gigabytes) * 2**30
+        assert f"--numjobs={ranks}" in line
 
 
 @pytest.mark.parametrize("benchmark", SERVED, ids=lambda benchmark: benchmark.name)
@@ -124,32 +110,51 @@ def test_each_file_system_is_where_its_load_works_and_audits_its_servers(benchma
         assert all(not name.startswith(("/", "..")) for name in service.files)
 
 
-def test_a_master_of_moosefs_and_a_server_of_chunks_on_each_address():
-    asked = defaults(MOOSEFS, inside="servers", gigabytes="1")
-    master, first, second = MOOSEFS.program(asked | {"servers": 2}, NODE).beside.services
-    assert master.argv == ("/usr/sbin/mfsmaster", "-f", "-c", "master.cfg", "start")
-    assert master.files == {
-        "master.cfg": golden("servers/master.cfg"),
-        "exports.cfg": "* / rw,alldirs,admin,maproot=0:0\n",
-        "metadata.mfs": "MFSM NEW",
-    }
-    assert (master.name, master.address, master.port) == ("master", "10.213.1.11", 9421)
-    assert [each.name for each in (first, second)] == ["chunks-1", "chunks-2"]
-    assert second.argv == ("/usr/sbin/mfschunkserver", "-f", "-c", "chunks.cfg", "start")
-    assert second.files == {"chunks.cfg": golden("servers/chunks.cfg"), "disks.cfg": "data\n"}
-    (inside,) = MOOSEFS.program(asked | {"data": "image"}, NODE).beside.services[1:]
-    assert inside.data == "/var/tmp/parity-data"
+FILE_SYSTEMS = (glusterfs.BENCHMARK, MOOSEFS, ORANGEFS)
+
+
+def told(benchmark: FileServer) -> Iterator[str]:
+    """What two servers and their client are told: words, and files line by line."""
+    yield benchmark.name
+    program = benchmark.program(defaults(benchmark, **OF_SITE, servers=2), NODE)
+    program = staged_program(program, benchmark.needs)
+    yield from (f"    {line}" for line in lines_of(program))
+    for words in (program.beside.mount, program.beside.mounted):
+        yield f"    {words}"
+    yield from of_files(program.files)
+    for service in program.beside.services:
+        yield f"  {service.name} at {service.address}:{service.port}, its data in {service.data}"
+        yield f"    {service.argv} {service.executable} {service.environment}"
+        yield from of_files(service.files)
+
+
+def of_files(files: Mapping[str, str]) -> Iterator[str]:
+    for name, text in files.items():
+        yield f"    {name}"
+        yield from (f"        {line!r}" for line in text.splitlines(keepends=True))
+
+
+def test_servers_and_their_client_are_told_what_they_were() -> None:
+    """A snapshot, which PARITY_SNAPSHOTS=1 writes anew; what changed in it is then read."""
+    lines = itertools.chain.from_iterable(map(told, FILE_SYSTEMS))
+    text = "\n".join(lines).replace(str(NEEDS), "<needs>") + "\n"
+    if os.environ.get("PARITY_SNAPSHOTS"):
+        SNAPSHOT.write_text(text, encoding="utf-8")
+    assert text == SNAPSHOT.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("benchmark", FILE_SYSTEMS, ids=lambda benchmark: benchmark.name)
+def test_data_in_the_image_s_tree_are_below_the_own_folder_where_there_is_none(benchmark) -> None:
+    bind, inside = (
+        benchmark.program(defaults(benchmark, **OF_SITE, data=data), NODE).beside.services[-1]
+        for data in ("bind", "image")
+    )
+    assert (bind.data, inside.data) == ("data", "/var/tmp/parity-data")
+    assert any(inside.data in text for text in inside.files.values())
     native = inside.below(Path("/own"))
-    assert (native.data, native.files["disks.cfg"]) == ("data", "/own/data\n")
-    assert second.below(Path("/own")) is second
-    assert (second.data, second.address, second.port) == ("data", "10.213.1.12", 9422)
-
-
-def test_the_client_of_moosefs_mounts_by_the_first_server_and_asks_for_one_copy():
-    beside = MOOSEFS.program(defaults(MOOSEFS, inside="servers", gigabytes="1"), NODE).beside
-    options = "mfsnice=0,mfsallowoomkiller,mfsrlimitnofile=4096"
-    assert beside.mount == ("/usr/bin/mfsmount", "mounted", "-H", "10.213.1.11", "-o", options)
-    assert beside.mounted == ("/usr/bin/mfssetgoal", "1", "mounted")
+    assert native.data == "data" and "/var/tmp" not in str(native)
+    assert any("/own/data" in text for text in native.files.values())
+    assert bind.below(Path("/own")) is bind
 
 
 def test_a_machine_that_cannot_mount_says_why(tmp_path, monkeypatch):
@@ -174,49 +179,6 @@ def test_the_client_has_the_first_half_of_the_cpus_and_the_servers_the_second(
     cpus, client, servers
 ):
     assert (client_cpus(cpus), server_cpus(cpus)) == (client, servers)
-
-
-def test_bricks_of_glusterfs_and_their_client():
-    asked = defaults(glusterfs.BENCHMARK, **SMALL, inside="servers", servers=2)
-    program = glusterfs.BENCHMARK.program(asked, NODE)
-    second, words = program.beside.services[1], "--no-daemon --volfile=brick.vol --log-file=-"
-    assert second.files == {"brick.vol": golden("servers/brick.vol")}
-    assert (second.name, second.port, second.address) == ("brick-2", 24107, "10.213.1.12")
-    assert " ".join(second.argv) == f"/usr/sbin/glusterfsd {words}"
-    mount = "/usr/sbin/glusterfs --volfile=client.vol --log-file=- mounted"
-    assert " ".join(program.beside.mount) == mount
-    client = program.files["client.vol"]
-    assert client.count("  type protocol/client\n") == 2
-    assert "  option remote-host 10.213.1.12\n" in client
-    assert "  type cluster/distribute\n  subvolumes brick-1 brick-2\n" in client
-    inside = glusterfs.BENCHMARK.program(asked | {"data": "image"}, NODE).beside.services[0]
-    assert inside.data == "/var/tmp/parity-data"
-    assert "  option directory /var/tmp/parity-data\n" in inside.files["brick.vol"]
-
-
-def test_servers_of_orangefs_share_one_configuration():
-    program = ORANGEFS.program(defaults(ORANGEFS, **SMALL, inside="client", servers=2), NODE)
-    first, second = program.beside.services
-    assert first.files == second.files
-    assert first.argv[0] == "/bin/sh" and first.argv[3:] == ("orangefs", first.executable, "s1")
-    said = first.files["fs.conf.in"]
-    assert "\tAlias s1 tcp://10.213.1.11:3334\n\tAlias s2 tcp://10.213.1.12:3334\n" in said
-    assert "\tDataStorageSpace @own@/data/storage\n" in said
-
-
-def test_ior_and_orangefs_run_from_the_copies_that_every_container_shows():
-    assert ORANGEFS.needs == {"/opt/orangefs": "sha256:1", "/opt/ior": "sha256:2"}
-    program = ORANGEFS.program(defaults(ORANGEFS, **OF_SITE), NODE)
-    program, copies = staged_program(program, ORANGEFS.needs), f"{NEEDS}/opt"
-    ior = f"{copies}/ior/bin/ior -a POSIX -t 1m -b 67108864 -o mounted/ior.data -k -G 1"
-    ends = ["-w -e", "-r", "-r -R"]
-    assert lines_of(program) == [f"{ior} -O summaryFormat=JSON {end}" for end in ends]
-    assert " ".join(program.beside.mount) == (
-        f"/usr/bin/env LD_LIBRARY_PATH={copies}/orangefs/lib {copies}/orangefs/bin/pvfs2fuse"
-        " mounted -o fs_spec=tcp://10.213.1.11:3334/orangefs"
-    )
-    (server,) = program.beside.services
-    assert server.executable == server.argv[4] == f"{copies}/orangefs/sbin/pvfs2-server"
 
 
 def parse_ior(text: str) -> Parsed:
