@@ -58,10 +58,6 @@ def test_planted_effects_are_found_in_spite_of_drift_and_nodes(nodes: int) -> No
     assert found["podman"].value == pytest.approx(0.05, abs=0.004)
     low, high = found["docker"].interval(0.95)
     assert low < 0 < high and high - low < 0.006
-    # The drift widens the paired interval, which knows nothing of positions.
-    table = _without_position(runs)
-    error = stats.sem(table["docker"] - table["native"])
-    assert 2 * stats.t.ppf(0.975, 39) * error > 3 * (high - low)
 
 
 @pytest.mark.parametrize("seed", range(4))

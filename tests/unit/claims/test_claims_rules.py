@@ -19,7 +19,9 @@ GROUPS = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text(encodin
 EXPECTED = (
     "verdict", "control", "cells", "blocks", "margin", "coverage", "capability", "scale"
 )  # fmt: skip
-TAKEN = ("unit", "better", "label", "kind", "scales", "not_tested", "positive")
+TAKEN = (
+    "unit", "better", "label", "kind", "scales", "not_tested", "positive", "libraries"
+)  # fmt: skip
 
 
 def _rows() -> list[Any]:

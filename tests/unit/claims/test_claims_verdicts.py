@@ -20,21 +20,6 @@ DEARER = data.test_of("direction", expect="costs-more", smallest_effect_percent=
 BOTH = data.same({"arms": ["box", "crate"]})
 
 
-def test_other_libraries_and_unknown_ones_neither_support_nor_contradict(tmp_path: Path) -> None:
-    """A claim on binaries that are identical by hash passed without any hash."""
-    for digest, box, identity in (
-        ("f" * 64, 1.0, "libraries differ"), ("f" * 64, 1.2, "libraries differ"),
-        ("", 1.0, "not recorded"),
-    ):  # fmt: skip
-        values, libraries = data.quiet(box=box), {"box": digest}
-        made = judgement(tmp_path, EQUIVALENCE, values, libraries=libraries)
-        assert data.row(made).verdict == "inconclusive"
-        assert made.evidence["identity"].iloc[0] == identity
-        assert not digest or data.row(made).reason.startswith("confounded: libraries differ")
-    unknown = {"kind": "direction", "libraries": {"box": ""}}
-    assert judged(tmp_path, DEARER, data.quiet(box=1.2), **unknown).verdict == "supported"
-
-
 def found(ended: str, **facts) -> Finding:
     return replace(Finding("c", "m", "a", "b", ended, "because"), **facts)
 
