@@ -18,7 +18,7 @@ GOOD = "1,lammps,native,time,10.5,s,lower\n1,lammps,podman,time,10.75,s,lower\n"
 def read(tmp_path, text):
     """The checked rows of a table."""
     file = tmp_path / "table.csv"
-    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    file.write_text(text)
     return checked(table.CONVERTER.rows(file, Options()))
 
 
@@ -37,10 +37,11 @@ def test_a_row_is_a_number_with_all_that_is_said_of_it(tmp_path):
 
 
 def test_a_mark_of_byte_order_and_no_unit_are_no_mistake(tmp_path):
-    rows = read(tmp_path, ("\ufeff" + HEAD + GOOD.replace(",s,", ",,")).encode())
+    rows = read(tmp_path, "\ufeff" + HEAD + GOOD.replace(",s,", ",,"))
     assert [row.unit for row in rows] == ["1", "1"]
 
 
+# What is no table at all is refused as by every reader of one (`core/test_input_files.py`).
 BAD = {
     "empty": ("", "missing columns: case, arm, metric, value, unit, better"),
     "head alone": (HEAD, "the table has no rows"),
@@ -52,7 +53,6 @@ BAD = {
     "a unit that changes": (HEAD + GOOD + "2,lammps,native,time,9,ms,lower\n", "it was in s"),
     "a way that changes": (HEAD + GOOD + "2,lammps,native,time,9,s,higher\n", "higher is better"),
     "NaN": (HEAD + GOOD.replace("10.5", "nan"), "value is 'nan', not a number"),
-    "infinite": (HEAD + GOOD.replace("10.5", "1e999"), "value is '1e999', not a number"),
     "negative": (HEAD + GOOD.replace("10.5", "-1"), "value is -1.0, not a number from 0 on"),
     "words": (HEAD + GOOD.replace("10.5", "10.5 s"), "value is '10.5 s', not a number"),
     "a decimal comma": (HEAD + GOOD.replace("10.5", '"10,5"'), "value is '10,5', not a number"),
@@ -62,9 +62,6 @@ BAD = {
     "a metric of words": (HEAD + GOOD.replace("time", "wall time"), "'wall time' is no name"),
     "one arm": (HEAD + GOOD.replace("podman", "native").replace("\n1", "\n2"), "one arm, native"),
     "a metric less": (HEAD + GOOD + "1,lammps,native,rate,9,1/s,higher\n", "lacks rate"),
-    "an open quote": (HEAD + GOOD + '2,"lammps', "this is not CSV"),
-    "no UTF-8": (HEAD.encode() + b"\xff\xfe", "the file cannot be read"),
-    "control character": (HEAD + GOOD.replace("native", "nat\x1b"), "a control character"),
 }
 
 
