@@ -12,18 +12,13 @@ from hypothesis import strategies as st
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark, Outputs, Parsed, Program
-from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
 from parity.measure.pilot import RUNS, cases_to_pilot, find_amount, next_amount
 from parity.plan.plan import Case
-from parity.plan.study import Pilot, load_study, read_pilot
+from parity.plan.study import load_study
 
 STUDIES = Path(__file__).parents[3] / "config/studies"
-PILOT = Pilot(
-    node="n1", cpu_model="a processor", amounts={"sysbench": {"events": 1700}},
-    seconds={"sysbench": 0.41}, walls={"sysbench": 0.42}, left_out={"likwid": "not installed"},
-)  # fmt: skip
 
 amounts, most = st.integers(1, 10**9), st.integers(1, 10**9)
 seconds = st.floats(1e-9, 1e6)
@@ -161,16 +156,3 @@ def test_what_the_benchmark_s_own_entry_gives_is_not_piloted(tmp_path):
     path.write_text(json.dumps(document))
     cases = cases_to_pilot(load_study(path, "smoke"), load_checked(path, "study"))
     assert [case.benchmark for case in cases] == ["sysbench", "memory"]
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("version", 3), ("amounts", {"sysbench": {"events": "many"}}), ("more", 1)]
-)
-def test_a_pilot_is_read_as_it_was_written_and_what_is_none_is_refused(tmp_path, key, value):
-    path = tmp_path / "pilot.json"
-    write_document(path, PILOT)
-    assert read_pilot(path) == PILOT
-    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
-    with pytest.raises(UserError) as raised:
-        read_pilot(path)
-    assert str(path) in raised.value.where

@@ -46,16 +46,6 @@ def test_blocks_up_to_a_look_are_a_stage(looks) -> None:
     assert stages == ([0] * 6 + [1] * 3 + [2] * 4 if looks else [0] * 13)
 
 
-def test_a_look_is_read_as_it_was_written_and_a_broken_one_refused(tmp_path: Path) -> None:
-    path = tmp_path / "1.json"
-    looks.write_look(path, LOOK)
-    assert looks.read_look(path) == LOOK and LOOK.by_run["c", OTHER].reason == HOPELESS
-    path.write_text(path.read_text().replace('"arm": ', '"leg": '))
-    with pytest.raises(UserError, match="leg") as refused:
-        looks.read_look(path)
-    assert refused.value.where.startswith(str(path))
-
-
 def test_a_look_says_in_one_line_what_stops_and_what_goes_on() -> None:
     assert LOOK.said(PLAN) == "1 decided, 1 hopeless, 2 go on, in d"
     rest = tuple(Stop("d", arm, REPORTED, "") for arm in (ONE, OTHER, DOUBLE, REFERENCE))

@@ -1,4 +1,4 @@
-"""plan.json: every archived shape is read, and what is broken is one message with file and key."""
+"""plan.json: every archived shape is read, and what of it is registered."""
 
 import hashlib
 import json
@@ -8,46 +8,10 @@ import pytest
 from plans import plan_of
 
 from parity.core.documents import canonical
-from parity.core.errors import UserError
-from parity.plan.plan import PLAN, PLAN_VERSION, plan_digest, read_plan, write_plan
+from parity.plan.plan import PLAN, PLAN_VERSION, plan_digest, read_plan
 
 ARCHIVE = Path(__file__).parents[3] / "results/archive"
-DEEP = "[" * 100_000 + "]" * 100_000
-RUNS = [{"run": "c.native-a", "case": "c", "arm": "native-a"}]
-BLOCKS = [{"block": "b", "number": 1, "runs": RUNS}]
-CASES = [{"case": "c", "benchmark": "c"}]
-PLAN_OF_ONE_RUN = plan_of({"arms": ["native-a", "native-b"], "cases": CASES, "blocks": BLOCKS})
-CONTENT = json.loads(canonical(PLAN_OF_ONE_RUN))
-
-
-def _refusal(folder: Path, text: str) -> UserError:
-    (folder / PLAN).write_text(text)
-    with pytest.raises(UserError) as refused:
-        read_plan(folder / PLAN)
-    return refused.value
-
-
-@pytest.mark.parametrize("text", ["[]", "{}", "null", DEEP, '{"seed": NaN}', ""])
-def test_what_is_no_plan_is_one_message_with_its_file(text: str, tmp_path: Path) -> None:
-    error = _refusal(tmp_path, text)
-    assert error.where.startswith(str(tmp_path / PLAN)) and error.action
-
-
-WRONG = {
-    "seed": {"seed": "seven"},
-    "blocks[0].number": {"blocks": [CONTENT["blocks"][0] | {"number": "one"}]},
-    "cases[0].margin": {"cases": [CONTENT["cases"][0] | {"margin": "1 %"}]},
-    "version": {"version": 1 + PLAN_VERSION},
-    "blocks": {"cases": []},
-}
-
-
-@pytest.mark.parametrize("key", WRONG)
-def test_a_plan_is_read_as_it_was_written_and_a_wrong_value_named(key, tmp_path: Path) -> None:
-    write_plan(tmp_path / PLAN, PLAN_OF_ONE_RUN)
-    assert read_plan(tmp_path / PLAN) == PLAN_OF_ONE_RUN
-    error = _refusal(tmp_path, json.dumps(CONTENT | WRONG[key]))
-    assert error.where == f"{tmp_path / PLAN}: {key}"
+CONTENT = json.loads(canonical(plan_of({"arms": ["native-a", "native-b"]})))
 
 
 SHAPES = {"machine-2026-11-20": 1, "slurm-2026-11-21": 2}

@@ -98,7 +98,7 @@ def test_its_arm_runs_the_bare_program_and_is_no_native_of_a_pair() -> None:
     assert {each.parameters[each.work]["type"] for each in with_work} == {"integer"}
 
 
-def test_version_4_of_a_plan_has_none_and_one_in_a_case_that_is_not_there_is_refused(tmp_path):
+def test_version_4_of_a_plan_has_none_and_what_names_a_case_that_is_not_there_is_refused(tmp_path):
     without = _plan(tmp_path, arms=NATIVE, positive_control=None)
     content = json.loads(canonical(without)) | {"version": 4}
     del content["positive_control"]
@@ -106,8 +106,12 @@ def test_version_4_of_a_plan_has_none_and_one_in_a_case_that_is_not_there_is_ref
     plan = read_plan(tmp_path / PLAN)
     assert plan.version == PLAN_VERSION and plan.positive_control is None
     content = json.loads(canonical(_plan(tmp_path)))
-    content["positive_control"]["parameters"]["nowhere"] = {"events": 2}
-    (tmp_path / PLAN).write_text(json.dumps(content))
-    with pytest.raises(UserError, match="nowhere") as refused:
-        read_plan(tmp_path / PLAN)
-    assert refused.value.where.endswith("positive_control")
+    elsewhere = content["positive_control"] | {"parameters": {"nowhere": {"events": 2}}}
+    for key, change in (
+        ("positive_control", {"positive_control": elsewhere}),
+        ("blocks", {"cases": []}),
+    ):
+        (tmp_path / PLAN).write_text(json.dumps(content | change))
+        with pytest.raises(UserError) as refused:
+            read_plan(tmp_path / PLAN)
+        assert refused.value.where == f"{tmp_path / PLAN}: {key}"

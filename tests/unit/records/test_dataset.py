@@ -30,22 +30,6 @@ def test_an_archive_is_whole_and_follows_from_its_raw_outputs(archive, monkeypat
     assert provenance(ARCHIVE / archive) == brought
 
 
-WHOLE = json.loads((ARCHIVE / ARCHIVED[0] / PROVENANCE).read_text())
-
-
-@pytest.mark.parametrize(("content", "key"), [
-    ("[]", ""), ("{}", ""), ("null", ""), ("[" * 100_000, ""), ('{"blocks": NaN}', ""),
-    (json.dumps(WHOLE | {"blocks": "all"}), ": blocks"),
-    (json.dumps(WHOLE | {"programs": [{"commit": 1}]}), ": programs[0].commit"),
-    (json.dumps(WHOLE | {"version": 3}), ": version"),
-], ids=["list", "empty", "null", "deep", "NaN", "text", "part", "version"])  # fmt: skip
-def test_a_broken_provenance_is_one_message(content: str, key: str, tmp_path: Path) -> None:
-    (tmp_path / PROVENANCE).write_text(content)
-    with pytest.raises(UserError) as refused:
-        provenance(tmp_path)
-    assert refused.value.where == f"{tmp_path / PROVENANCE}{key}" and refused.value.action
-
-
 def test_a_broken_block_of_a_dataset_is_named(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
     record = canonical(block_record_of()).replace('"number":1', '"number":"one"', 1)
