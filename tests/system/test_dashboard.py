@@ -12,7 +12,6 @@ import shlex
 import shutil
 import socketserver
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import geometric_mean
@@ -22,6 +21,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sample_claims
+from clones import succeeded
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from parity.analysis import analysis, dataset
@@ -35,7 +35,6 @@ pytestmark = [pytest.mark.system, pytest.mark.beside]
 ROOT = Path(__file__).parents[2]
 ARCHIVE = ROOT / "results/archive/machine-2026-11-20"
 PICTURES = ROOT / "results/dashboard-screenshots"
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 BROWSERS = ("chromium-headless-shell", "chromium")
 # A network namespace of its own, with no interface but a loopback that is down.
 OFFLINE = ["unshare", "--net"] if os.getuid() == 0 else ["unshare", "--map-current-user", "--net"]
@@ -444,11 +443,11 @@ def test_every_view_is_readable_and_names_its_controls(context, address, tmp_pat
 @pytest.fixture(scope="module")
 def made(clone: Path) -> Path:
     """The archive's own dashboard, made without a network."""
-    argv = [*OFFLINE, str(SNAKEMAKE), "dashboard"]
-    done = subprocess.run(argv, cwd=clone, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    path = clone / "results/claims/dashboard.html"
-    assert f"{path.stat().st_size / 1e6:.1f} MB" in done.stdout
+    said, path = (
+        succeeded(clone, "dashboard", within=OFFLINE),
+        clone / "results/claims/dashboard.html",
+    )
+    assert f"{path.stat().st_size / 1e6:.1f} MB" in said
     assert path.stat().st_size < 3_000_000  # small enough to send
     return path
 
