@@ -6,10 +6,11 @@ Needs: the images (built if they are not there), Podman, Charliecloud, gcc and L
 import csv
 import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import own_programs
 import pyarrow.parquet as pq
 import pytest
 from clones import called, dashboard_of, give_study, succeeded
@@ -21,6 +22,72 @@ from parity.plan.plan import read_plan
 pytestmark = pytest.mark.system
 CONFIG = ["study=config/studies/mine.yaml", "scale=tiny"]
 ARMS = ["native-a", "native-b", "podman", "charliecloud-dir"]
+SOLVER = Path(__file__).parents[1] / "support/programs/solver.c"
+COUNTER = """
+import sys
+words = open(sys.argv[1]).read().split()
+for _ in range(int(sys.argv[2])):
+    found = len(set(words))
+print("found", found)
+"""
+
+
+def make(folder: Path) -> dict[str, Any]:
+    """Compile and write both with their input; the study of them."""
+    solver, counter, words = folder / "solver", folder / "count.py", folder / "words.txt"
+    subprocess.run(["gcc", "-O1", "-static", "-o", solver, SOLVER], check=True)
+    counter.write_text(COUNTER)
+    words.write_text("\n".join(map(str, range(10_000))))
+    python = "/usr/bin/python3"
+    return {
+        "study": "mine", "title": "Programs of my own", "reproduces": "none", "seed": 7,
+        "reference": "native-a", "aa_pair": ["native-a", "native-b"], "arms": ARMS,
+        "benchmarks": {
+            "solver": {
+                "margin_percent": 25,
+                "factors": {"size": ["short", "long"]},
+                "command": {
+                    "title": "Solver of mine",
+                    "program": [str(solver), "{size}"],
+                    "binaries": [str(solver)],
+                    "needs": [str(solver)],
+                    "metrics": [{
+                        "name": "solving", "title": "solving time", "unit": "s",
+                        "better": "lower", "pattern": r"^solved in ([\d.]+) s$",
+                    }],
+                    "valid": "^x = ",
+                },
+            },
+            "counter": {
+                "margin_percent": 25,
+                "parameters": {"passes": 50},
+                "command": {
+                    "title": "Counter of mine",
+                    "program": [python, str(counter), str(words), "{passes}"],
+                    "binaries": [python, str(counter)],
+                    "packages": ["python3-minimal"],
+                    "needs": [str(counter), str(words)],
+                    "cpus": 1,
+                    "valid": "^found 10000$",
+                },
+            },
+        },
+        "scales": {"tiny": {"blocks": 3}},
+    }  # fmt: skip
+
+
+def linked(folder: Path) -> dict[str, Any]:
+    """A program that is shown in every container, and a library of it that is only here."""
+    program, library = folder / "linked", folder / "libmine.so"
+    answer = "int answer() { return 42; }"
+    asks = "int answer(); int main() { return answer() != 42; }"
+    shared = ["-shared", "-fPIC", "-Wl,-soname,libmine.so"]
+    own = [f"-Wl,-rpath,{folder}", "-x", "none", library]
+    for made, text, words in ((library, answer, shared), (program, asks, own)):
+        line = ["gcc", "-o", made, "-x", "c", "-", *words]
+        subprocess.run(line, input=text, text=True, check=True)
+    command = {"title": "Linked", "program": [str(program)], "binaries": [str(program)]}
+    return {"margin_percent": 25, "command": command | {"needs": [str(program)]}}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +98,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def study(clone: Path, images: dict, programs: Path) -> Path:
     """A clone with one file more, the study, measured and presented."""
-    config = give_study(clone, own_programs.make(programs), images)
+    config = give_study(clone, make(programs), images)
     succeeded(clone, "all", "dashboard", "--config", *config, "data=live")
     return clone
 
@@ -120,8 +187,8 @@ def test_an_input_that_changed_is_another_case(study: Path, programs: Path) -> N
 
 def test_a_library_that_an_image_lacks_is_one_message_before_any_run(new_clone, images, tmp_path):
     """Alone the linked program is refused; beside another one it is a line and a row."""
-    clone, study = new_clone(), own_programs.make(tmp_path)
-    both = {"solver": study["benchmarks"]["solver"], "linked": own_programs.linked(tmp_path)}
+    clone, study = new_clone(), make(tmp_path)
+    both = {"solver": study["benchmarks"]["solver"], "linked": linked(tmp_path)}
     scale = {"blocks": 1, "arms": ARMS[:3], "factors": {"solver": {"size": ["short"]}}}
     alone = {"blocks": 1, "arms": ARMS[:3], "benchmarks": ["linked"]}
     study |= {"benchmarks": both, "scales": {"both": scale, "alone": alone}}
