@@ -16,7 +16,8 @@ from planted_truth.plans import crossed
 
 from parity.analysis import analysis, dataset
 from parity.core.documents import canonical
-from parity.plan.plan import Block, Plan, Run, write_plan
+from parity.plan.plan import Plan, write_plan
+from parity.preview.simulated import planned_runs
 from parity.records import schema
 from parity.records.dataset import PROVENANCE
 from parity.report import view as views
@@ -138,22 +139,6 @@ def ladder_plan(blocks: int = 3) -> Plan:
     return spack_plan("ladder", ("hpcg-1x1",), blocks, more)
 
 
-def _run_row(plan: Plan, block: Block, run: Run) -> dict[str, Any]:
-    """A row of the runs table for a valid run."""
-    native = run.arm.startswith("native")
-    return {
-        "campaign": plan.campaign, "block": block.name, "block_number": block.number,
-        "run": run.name, "attempt": 1, "position": 1, "session": 1,
-        "benchmark": ALL_CASES[run.case][0], "case": run.case, "arm": run.arm,
-        "runtime": plan.arm_runtimes[run.arm], "parameters": "{}", "final": True, "stage": "valid",
-        "reason": "", "detail": "", "exit_code": 0, "started": "2026-01-01T00:00:00Z",
-        "wall_seconds": 1.0, "user_seconds": 1.0, "system_seconds": 0.0, "steal_fraction": 0.0,
-        "load_before": 0.1, "command": "[]", "environment_sha256": "e" * 64, "evidence": "{}",
-        "image_digest": "" if native else "sha256:" + "d" * 64, "binary_sha256": "b" * 64,
-        "closure_sha256": "c" * 64, "stdout_sha256": "a" * 64,
-    }  # fmt: skip
-
-
 def records(
     plan: Plan,
     effects: Effects | None = None,
@@ -173,39 +158,49 @@ def records(
     """
     effects, failures, absent = effects or {}, failures or {}, absent or {}
     random = np.random.default_rng(20260101)
-    runs, metrics = [], []
-    for block in plan.blocks:
-        shared = np.random.default_rng(block.number).normal(0, block_spread)
-        for run in block.runs:
-            key, facts = (run.case, run.arm), ALL_CASES[run.case][2]
-            noise = {
-                metric: float(np.exp(shared + random.normal(0, cv)))
-                for metric, (_, cv, *_) in facts.items()
-            }
-            runs.append(row := _run_row(plan, block, run))
-            if run.arm in absent:
-                row |= {"attempt": 0, "stage": "planned", "reason": "not-tested",
-                        "detail": absent[run.arm], "exit_code": None, "started": ""}  # fmt: skip
-                continue
-            row |= {"closure_sha256": "f" * 64} if key in confounded else {}
-            if planted := failures.get((block.number, run.name)):
-                row["stage"], row["reason"] = planted
-            if row["stage"] not in ("parsed", "valid"):
-                continue
-            ids = {name: row[name] for name in _OF_RUN}
-            for metric, (_, _, unit, better, primary) in facts.items():
-                value = _value(run, metric, noise[metric], effects.get(key, 1.0))
-                metrics.append(ids | {
-                    "metric": metric, "value": value, "unit": unit, "better": better,
-                    "clock": "internal", "primary": primary, "valid": row["stage"] == "valid",
-                })  # fmt: skip
+    runs, metrics = _valid_runs(plan), []
+    for row in runs:
+        key, facts = (row["case"], row["arm"]), ALL_CASES[row["case"]][2]
+        shared = np.random.default_rng(row["block_number"]).normal(0, block_spread)
+        noise = {
+            metric: float(np.exp(shared + random.normal(0, cv)))
+            for metric, (_, cv, *_) in facts.items()
+        }
+        if row["arm"] in absent:
+            row |= {"attempt": 0, "stage": "planned", "reason": "not-tested",
+                    "detail": absent[row["arm"]], "exit_code": None, "started": ""}  # fmt: skip
+            continue
+        row |= {"closure_sha256": "f" * 64} if key in confounded else {}
+        if planted := failures.get((row["block_number"], row["run"])):
+            row["stage"], row["reason"] = planted
+        if row["stage"] not in ("parsed", "valid"):
+            continue
+        ids = {name: row[name] for name in _OF_RUN}
+        for metric, (_, _, unit, better, primary) in facts.items():
+            value = _value(*key, metric, noise[metric], effects.get(key, 1.0))
+            metrics.append(ids | {
+                "metric": metric, "value": value, "unit": unit, "better": better,
+                "clock": "internal", "primary": primary, "valid": row["stage"] == "valid",
+            })  # fmt: skip
     return {"runs": runs, "metrics": metrics}
 
 
-def _value(run: Run, metric: str, noise: float, effect: float) -> float:
-    centre, _, _, better, _ = ALL_CASES[run.case][2][metric]
-    if run.case.startswith("startup"):
-        effect *= STARTUP[run.arm]
+def _valid_runs(plan: Plan) -> list[dict[str, Any]]:
+    """Rows of the runs table, each of a valid run."""
+    arms = [run.arm for block in plan.blocks for run in block.runs]
+    digest = ["" if arm.startswith("native") else "sha256:" + "d" * 64 for arm in arms]
+    return planned_runs(
+        plan, position=1, runtime=[plan.arm_runtimes[arm] for arm in arms], exit_code=0,
+        started="2026-01-01T00:00:00Z", wall_seconds=1.0, user_seconds=1.0, load_before=0.1,
+        command="[]", environment_sha256="e" * 64, evidence="{}", image_digest=digest,
+        binary_sha256="b" * 64, closure_sha256="c" * 64, stdout_sha256="a" * 64,
+    ).to_dict("records")  # fmt: skip
+
+
+def _value(case: str, arm: str, metric: str, noise: float, effect: float) -> float:
+    centre, _, _, better, _ = ALL_CASES[case][2][metric]
+    if case.startswith("startup"):
+        effect *= STARTUP[arm]
     return centre * noise * (1 / effect if better == "higher" else effect)
 
 
