@@ -6,12 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from plans import block_record_of
+from plans import block_record_of, plan_of
 
 from parity.claims import registration
 from parity.command_line.records import archive
 from parity.core.documents import canonical
 from parity.core.errors import UserError
+from parity.plan.plan import write_plan
 from parity.records import dataset, schema
 from parity.records.dataset import CHECKSUMS, PROVENANCE, archived, provenance, read_sums
 
@@ -49,12 +50,20 @@ def test_a_list_of_files_that_is_none_is_refused_with_its_line(tmp_path: Path, t
         read_sums(tmp_path)
 
 
-def test_an_archive_with_a_broken_plan_is_named_and_left_out(tmp_path: Path, caplog) -> None:
-    plan = (ARCHIVE / "machine-2026-11-20/plan.json").read_text()
-    for name, text in (("machine-2026-11-20", plan), ("bad-2026-11-20", '{"version": 99}')):
+def test_archives_say_their_system_and_study_and_one_with_a_broken_plan_is_left_out(
+    tmp_path: Path, caplog
+) -> None:
+    held = {
+        "machine-2026-11-20": ("machine", "torrez2019"),  # an old name
+        "machine-hpcg-2026-11-22": ("machine", "hpcg"),
+        "my-cluster-hpcg-2026-11-22": ("my-cluster", "hpcg"),
+    }
+    for name in (*held, "bad-2026-11-20"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "plan.json").write_text(text)
-    assert archived(tmp_path) == {"machine-2026-11-20": ("machine", "torrez2019")}
+    for name, (_, study) in held.items():
+        write_plan(tmp_path / name / "plan.json", plan_of({"study": study}))
+    (tmp_path / "bad-2026-11-20/plan.json").write_text('{"version": 99}')
+    assert archived(tmp_path) == held
     assert f"{tmp_path / 'bad-2026-11-20'} is left out: " in caplog.text
 
 

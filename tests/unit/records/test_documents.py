@@ -35,7 +35,7 @@ PROGRESS = documents.BlockProgress(
     runs_ended={}, runs_not_started={},
 )  # fmt: skip
 PILOT = Pilot(
-    node="n1", cpu_model="a processor", amounts={"sysbench": {"events": 1700}},
+    node="n1", cpu_model="a µ-processor", amounts={"sysbench": {"events": 1700}},
     seconds={"sysbench": 0.41}, walls={"sysbench": 0.42}, left_out={"likwid": "not installed"},
 )  # fmt: skip
 LOOK = Look(campaign="c", number=1, blocks=6, seen=6, stops=(Stop("c", "podman", "", ""),))

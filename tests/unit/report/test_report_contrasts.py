@@ -14,8 +14,6 @@ from plans import plan_of
 
 from parity.analysis import conclusions, outcomes
 from parity.benchmarks.description import Form
-from parity.plan.plan import write_plan
-from parity.records.dataset import archived
 from parity.report.figures import figures, specs, style
 from parity.report.tables import results
 from parity.report.view import View
@@ -151,13 +149,3 @@ def test_an_arm_that_a_case_leaves_out_is_said_to_be_no_part_of_it(tmp_path: Pat
     left = replace(view, analysis=replace(view.analysis, losses=pd.DataFrame(rows)))
     assert left.absence("stream", "podman") == "no valid run: unparsable"
     assert "docker" not in view.comparisons("stream", "copy")
-
-
-def test_archives_say_their_system_and_study_with_old_and_new_names(tmp_path: Path) -> None:
-    held = {"machine-2026-11-20": ("machine", "torrez2019"),
-            "machine-hpcg-2026-11-22": ("machine", "hpcg"),
-            "my-cluster-hpcg-2026-11-22": ("my-cluster", "hpcg")}  # fmt: skip
-    for name, (_, study) in held.items():
-        (tmp_path / name).mkdir()
-        write_plan(tmp_path / name / "plan.json", plan_of({"study": study}))
-    assert archived(tmp_path) == held

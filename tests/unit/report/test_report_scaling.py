@@ -125,7 +125,7 @@ def test_any_study_over_nodes_can_be_drawn(tmp_path, node_counts, plants) -> Non
     assert words_apart(figure)
 
 
-def test_a_metric_of_two_benchmarks_keeps_its_own_unit(view: View) -> None:
+def test_a_metric_of_two_benchmarks_keeps_its_own_unit() -> None:
     assert specs.quantity("netpipe-2x2-tcp", "bandwidth", "Gbit/s").unit == "Gbit/s"
     assert specs.quantity("likwid-copy", "bandwidth", "").unit == "GB/s"
     assert specs.quantity("netpipe-2x2-tcp", "latency", "s").factor == 1e6
