@@ -183,6 +183,6 @@ def in_parts(content: Content, key: str, change: Callable[[Content], Content]) -
     return content
 
 
-def unchanged(content: Content) -> Content:
-    """The upgrade between two versions that differ in nothing but the number."""
-    return content
+def adding(**absent: Any) -> Callable[[Content], Content]:
+    """The upgrade that adds what older contents lack: nothing if the number alone is another."""
+    return lambda content: absent | content

@@ -6,7 +6,7 @@ became of it (record.json), how far the block is (progress.json), and at last al
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import field
 
 from parity.benchmarks.model import NodeFacts
-from parity.core.documents import Content, Document, Format, in_parts, said_from_2_on, unchanged
+from parity.core.documents import Content, Document, Format, adding, in_parts, said_from_2_on
 from parity.core.errors import UserError
 from parity.plan.plan import Run
 from parity.runtimes.model import Image
@@ -263,21 +263,16 @@ SESSION_START, SESSION_END = "session-{}-start.json", "session-{}-end.json"
 NODE_ANSWER = "node-{}.json"  # beside the question
 
 
-def _and_also(**added: Any) -> Callable[[Content], Content]:
-    """From 1 to 2: what version 1 did not keep, unless it is there."""
-    return lambda content: added | content
-
-
 def _start_with_allocation(content: Content) -> Content:
     """1 to 2: one node and no batch system; what an image's marker says was not kept."""
 
     def with_recipes(arms: Content) -> Content:
-        return reduce(lambda all_, name: in_parts(all_, name, _and_also(recipe="")), arms, arms)
+        return reduce(lambda all_, name: in_parts(all_, name, adding(recipe="")), arms, arms)
 
     return in_parts({"allocation": {}, "other_nodes": []} | content, "arms", with_recipes)
 
 
-_end_with_busy_fraction = _and_also(busy_fraction=None)  # of the node after the block
+_end_with_busy_fraction = adding(busy_fraction=None)  # of the node after the block
 
 
 def _session_with_both(session: Content) -> Content:
@@ -294,18 +289,18 @@ def _progress_not_counted(content: Content) -> Content:
 
 # What says 1 or nothing may be of version 2 already: an upgrade keeps what it finds. From 3 on,
 # each document says its version. Before there were launchers, no program had ranks.
-RECORD = Format(RunRecord, (_and_also(ranks=[]), unchanged, unchanged), said_from_2_on,
+RECORD = Format(RunRecord, (adding(ranks=[]), adding(), adding()), said_from_2_on,
                 file="record.json")  # fmt: skip
-STARTED = Format(Started, (_and_also(ranks=0),), said_from_2_on, file="started.json")
+STARTED = Format(Started, (adding(ranks=0),), said_from_2_on, file="started.json")
 BLOCK = Format(BlockRecord, (
-    lambda block: in_parts(block, "sessions", _session_with_both), unchanged,
+    lambda block: in_parts(block, "sessions", _session_with_both), adding(),
 ), file="block.json")  # fmt: skip
 PROGRESS = Format(BlockProgress, (_progress_not_counted,), file="progress.json")
 BATCH = Format(BatchRecord)
 QUESTION = Format(Question, file="question.json")
 ANSWER = Format(NodeAnswer)
-_START = Format(SessionStart, (_start_with_allocation, unchanged), said_from_2_on)
-_END = Format(SessionEnd, (_end_with_busy_fraction, unchanged), said_from_2_on)
+_START = Format(SessionStart, (_start_with_allocation, adding()), said_from_2_on)
+_END = Format(SessionEnd, (_end_with_busy_fraction, adding()), said_from_2_on)
 
 
 def next_session(block: Path) -> int:

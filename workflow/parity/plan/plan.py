@@ -14,7 +14,7 @@ from parity.benchmarks.description import CPU_SECONDS, FIXED, WORK, Quantity
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.own_program import in_arm
 from parity.core import documents
-from parity.core.documents import Content, Document, Format, in_parts, unchanged, write_document
+from parity.core.documents import Document, Format, adding, in_parts, write_document
 from parity.core.errors import UserError
 from parity.core.private import Private
 from parity.core.spack_paths import DISTRIBUTION
@@ -281,17 +281,13 @@ def plan_digest(path: Path) -> str:
     return documents.digest_of_json(text)
 
 
-def _with(**absent: Any) -> Callable[[Content], Content]:
-    """What a plan had before there was a choice; plans of three shapes say 1, and keep theirs."""
-    return lambda content: absent | content
-
-
+# What a plan had before there was a choice; plans of three shapes say 1, and keep theirs.
 _UPGRADES = (
     # Before there were allocations, every block took one node.
-    lambda content: in_parts(content, "blocks", lambda block: {"nodes": 1} | block),
-    _with(provider=DISTRIBUTION), unchanged, _with(positive_control=None),
-    _with(looks=[], minutes=None, blocks_per_job=1), _with(design=IN_TURN), _with(shorter=[]),
-    _with(pairs=[]),
+    lambda content: in_parts(content, "blocks", adding(nodes=1)),
+    adding(provider=DISTRIBUTION), adding(), adding(positive_control=None),
+    adding(looks=[], minutes=None, blocks_per_job=1), adding(design=IN_TURN), adding(shorter=[]),
+    adding(pairs=[]),
 )  # fmt: skip
 _FORMAT = Format(Plan, _UPGRADES, printed=True)
 write_plan: Callable[[Path, Plan], None] = write_document

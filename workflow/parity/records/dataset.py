@@ -110,7 +110,7 @@ class Provenance(documents.Document, frozen=True, kw_only=True):
 
 
 # The first were without a version, and otherwise the same.
-_PROVENANCE = documents.Format(Provenance, (documents.unchanged,), documents.said_from_2_on)
+_PROVENANCE = documents.Format(Provenance, (documents.adding(),), documents.said_from_2_on)
 
 
 def read_sums(folder: Path) -> dict[str, str]:

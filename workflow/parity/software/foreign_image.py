@@ -68,14 +68,22 @@ def refuse_no_image(reference: str, where: str) -> None:
 
 def with_digest(reference: str) -> str:
     """What `name` or `name:tag` is in a store of this machine, by its id; all else as it is."""
-    if not Path(reference).exists() and _TAGGED.fullmatch(reference):
-        for program, _ in _STORES:
-            words = [program, "image", "inspect", "--format={{.Id}}", reference]
+    may_be_named = _TAGGED.fullmatch(reference) and not Path(reference).exists()
+    if may_be_named and (held := _held(reference)):
+        name = re.sub(r":[\w.-]+$", "", reference)
+        return f"{name}@sha256:{held[1]}"
+    return reference
+
+
+def _held(*names: str) -> tuple[str, str] | None:
+    """Where skopeo finds an image that a store holds under one of these names, and its id."""
+    for program, before in _STORES:
+        for name in names:
+            words = [program, "image", "inspect", "--format={{.Id}}", name]
             answered, identity = answer_of(words, seconds=60)
             if answered:
-                name = re.sub(r":[\w.-]+$", "", reference)
-                return f"{name}@sha256:{identity.removeprefix('sha256:')}"
-    return reference
+                return before, identity.removeprefix("sha256:")
+    return None
 
 
 def foreign_files(reference: str) -> list[str]:
@@ -88,7 +96,11 @@ def find_foreign(reference: str) -> Foreign:
     """The image that a study names by a path or a digest; UserError if there is none to read."""
     path, named = Path(reference), IN_STORE.fullmatch(reference)
     if named and not path.exists():
-        return Foreign(named[1], _in_store(reference, named[1]))
+        if not (held := _held(reference, named[1])):
+            problem = f"no store on this machine has {reference}"
+            action = "docker images --digests --no-trunc, or podman images --digests --no-trunc"
+            raise UserError(problem, where=_WHERE, action=action)
+        return Foreign(named[1], "".join(held))
     refuse_no_image(reference, _WHERE)
     if (path / "oci-layout").exists():
         try:
@@ -110,18 +122,6 @@ def find_foreign(reference: str) -> Foreign:
             if name in names:
                 return Foreign(digest, f"{kind}:{path}")
     raise UserError(f"{reference} is no image", where=_WHERE, allowed=ALLOWED)
-
-
-def _in_store(reference: str, digest: str) -> str:
-    for program, before in _STORES:
-        for name in (reference, digest):
-            words = [program, "image", "inspect", "--format={{.Id}}", name]
-            answered, identity = answer_of(words, seconds=60)
-            if answered:
-                return f"{before}{identity.removeprefix('sha256:')}"
-    problem = f"no store on this machine has {reference}"
-    action = "docker images --digests --no-trunc, or podman images --digests --no-trunc"
-    raise UserError(problem, where=_WHERE, action=action)
 
 
 def take_foreign(

@@ -11,7 +11,7 @@ import msgspec
 
 from parity.core import files
 from parity.core.commands import answer_of
-from parity.core.documents import Document, Format, said_from_2_on, unchanged, write_document
+from parity.core.documents import Document, Format, adding, said_from_2_on, write_document
 from parity.core.errors import UserError
 from parity.software.binaries import ProgramFile, audit_script, read_audit
 from parity.software.spack import BuiltPackage, Spack, fetch, release_of, specs_of
@@ -63,8 +63,8 @@ class NativeBuild(Document, frozen=True):
         return {f"{self.view}/{binary.path}": binary.sha256 for binary in self.binaries}
 
 
-read_origin = Format(LockOrigin, (unchanged,), said_from_2_on).read
-read_native = Format(NativeBuild, (unchanged,), said_from_2_on).read
+read_origin = Format(LockOrigin, (adding(),), said_from_2_on).read
+read_native = Format(NativeBuild, (adding(),), said_from_2_on).read
 
 
 def origin_of(toolchain: Toolchain, spack_version: str) -> LockOrigin:
