@@ -18,10 +18,10 @@ from parity.core.documents import Document, canonical
 from parity.measure import attempt as measured
 from parity.measure import documents, inner_command
 from parity.measure.attempt import Order, record
-from parity.measure.session import Allocation, Session
+from parity.measure.session import Session
 from parity.measure.timed_process import Finished
 from parity.plan.plan import Block, Case, Plan, Run
-from parity.plan.system import System
+from parity.plan.system import Allocation, System
 from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Image, Launch
 from parity.software.binaries import Library

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import asdict, replace
@@ -21,36 +21,27 @@ from parity.measure.node import busy_now, facts, node_name
 from parity.measure.node_check import BROKEN, check_node
 from parity.measure.places import GO_ON, binaries_of, now, tools_for
 from parity.plan.plan import Case, Plan
-from parity.plan.system import BATCH_SYSTEMS, System
+from parity.plan.system import BATCH_SYSTEMS, Allocation, System
 from parity.runtimes import every_arm
 from parity.software.binaries import NOT_FOUND
 from parity.software.images import ImageRecord
 
 
-@dataclass(frozen=True)
-class Allocation:
-    """The nodes that a block has for itself."""
-
-    hosts: tuple[str, ...]  # their names, the one that the runner is on first
-    job: str = ""  # the batch system's number of the job; empty without a batch system
-    facts: Mapping[str, str] = field(default_factory=dict)  # what the batch system says of the job
-
-
 def this_allocation(system: System, nodes: int) -> Allocation:
-    """The allocation we are in; UserError: the block needs other nodes, or no job is around us."""
+    """Our nodes, our host first; UserError: the block needs other nodes, or we are in no job."""
     allocation = Allocation((node_name(),))
     if around := BATCH_SYSTEMS.get(system.batch_system):
         if not os.environ.get(around.job_variable):
             what = f"this is not a {around.title} job, and the system's file says that blocks are"
             raise UserError(what, where=around.job_variable, action=around.advice)
-        number, names, told = around.job()
-        if node_name() not in names:
+        job = around.job()
+        if node_name() not in job.hosts:
             problem = f"this node calls itself {node_name()}, and is none of the job's nodes"
             action = "start the runner on a node of its job, under the batch system's name of it"
-            raise UserError(problem, where=", ".join(names), action=action)
-        hosts = tuple(sorted(names, key=lambda host: host != node_name()))
-        told = {**told, "hosts": ",".join(hosts)}
-        allocation = Allocation(hosts, number, {f"allocation.{key}": told[key] for key in told})
+            raise UserError(problem, where=", ".join(job.hosts), action=action)
+        hosts = tuple(sorted(job.hosts, key=lambda host: host != node_name()))
+        told = {**job.facts, "hosts": ",".join(hosts)}
+        allocation = Allocation(hosts, job.job, {f"allocation.{key}": told[key] for key in told})
     if system.launcher and len(allocation.hosts) != nodes:
         problem = f"the block needs {nodes} nodes, and the allocation has {len(allocation.hosts)}"
         action = around.advice if around else "name a batch system in the system's file"

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -57,12 +58,12 @@ def kind_of(labels: Iterable[str]) -> SystemKind:
     )  # fmt: skip
 
 
-class Job(NamedTuple):
-    """The job that we are in."""
+class Allocation(NamedTuple):
+    """The nodes that a block has for itself."""
 
-    number: str
     hosts: tuple[str, ...]  # each named once, as `node_name` of measure/node.py does
-    facts: Mapping[str, str]  # what the batch system says of it, but of nobody's name or folders
+    job: str = ""  # the batch system's number of the job; empty without a batch system
+    facts: Mapping[str, str] = MappingProxyType({})  # that it says, but nobody's name or folders
 
 
 class BatchSystem(Document, frozen=True):
@@ -81,7 +82,7 @@ class BatchSystem(Document, frozen=True):
         """How to come into a job."""
         return f"let Snakemake submit it: snakemake --profile {self.profile} all"
 
-    def job(self) -> Job:
+    def job(self) -> Allocation:
         """The job that we are in, where `job_variable` is set; raises UserError."""
         told = os.environ
         if self.title == "Slurm":
@@ -107,20 +108,21 @@ class BatchSystem(Document, frozen=True):
                 problem = f"PBS's file of nodes cannot be read: {error.strerror}"
                 raise UserError(problem, where=str(file)) from None
         # Hosts are named once for each of their slots, with or without a domain.
-        return Job(number, tuple(dict.fromkeys(host.partition(".")[0] for host in hosts)), facts)
+        once = dict.fromkeys(host.partition(".")[0] for host in hosts)
+        return Allocation(tuple(once), number, facts)
 
 
 _SYSTEMS = (_HERE / "batch_systems.yaml").read_bytes()
 BATCH_SYSTEMS = msgspec.yaml.decode(_SYSTEMS, type=dict[str, BatchSystem])
 
 
-def _slurm_job(number: str) -> Job:
+def _slurm_job(number: str) -> Allocation:
     told = output_of(["scontrol", "show", "job", "--oneliner", number]).splitlines()
     # The number of one task of an array is that of the array, too, and tells all of them.
     facts = job_facts(next((line for line in told if line.startswith(f"JobId={number} ")), ""))
     hosts = output_of(["scontrol", "show", "hostnames", facts.get("NodeList", "")]).split()
     queue = output_of(["squeue", "--noheader", f"--jobs={number}", "--format=%i|%P|%T|%D|%N|%h"])
-    return Job(number, tuple(hosts), facts | {"squeue": queue.strip()})
+    return Allocation(tuple(hosts), number, facts | {"squeue": queue.strip()})
 
 
 def job_facts(line: str) -> dict[str, str]:

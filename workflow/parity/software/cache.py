@@ -17,7 +17,7 @@ from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.documents import read_document, write_document
 from parity.core.errors import UserError
 from parity.core.files import size_on_disk
-from parity.software.images import ImageRecord, remove
+from parity.software.images import ImageRecord, publish, remove
 
 _CONTENT, _RECORD = "image", "made.json"
 # What containers/Dockerfile says of each image, and how ours are called in stores.
@@ -48,8 +48,7 @@ def keep(folder: Path, record: ImageRecord) -> None:
         part.mkdir(parents=True, mode=0o700)
         _copy(Path(record.location), part / _CONTENT)
         write_document(part / _RECORD, record)
-        remove(folder)
-        part.rename(folder)
+        publish(part, folder)
     except OSError as error:
         print(f"{record.format} is not kept for other folders: {error.strerror}: {folder.parent}")
         shutil.rmtree(part, ignore_errors=True)
