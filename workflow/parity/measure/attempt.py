@@ -26,7 +26,7 @@ from parity.measure import gates, inner_command, places, timed_process
 from parity.measure.documents import RECORD, STARTED, ArmState, Gate, RunRecord, Started
 from parity.measure.inner_command import HOST, RANK, clean_up, launched, on_each_node
 from parity.measure.node import Sampler, cpu_times, steal_fraction
-from parity.measure.node_check import arm_state, check_arm, host_namespaces
+from parity.measure.node_check import check_arm, host_namespaces
 from parity.measure.progress import LIMIT_REFUSED
 from parity.measure.session import Session
 from parity.measure.timed_process import end_orphans, launch_environment, run_and_wait, started
@@ -243,7 +243,6 @@ def make_attempt(order: Order, folder: Path) -> RunRecord:
     attempt = begun(order, folder)
     with ending_left_overs(attempt):
         _run_in_company(attempt)
-    attempt.left = end_orphans(order.arm.lasting)
     return ended(attempt)
 
 
@@ -264,15 +263,19 @@ def begun(order: Order, folder: Path, work: Path = places.WORK) -> Attempt:
 
 @contextmanager
 def ending_left_overs(*attempts: Attempt) -> Iterator[None]:
-    """The starts of attempts; where the runner is stopped meanwhile, no container goes on."""
+    """The starts of attempts, told what they left; where we are stopped, no container goes on."""
+    lasting = {name for attempt in attempts for name in attempt.order.arm.lasting}
     try:
         yield
     except BaseException:
         for attempt in attempts:
             with suppress(AllocationLost):
                 _end_left_overs(attempt.order, attempt.launch)
-            end_orphans(attempt.order.arm.lasting)
+        end_orphans(lasting)
         raise
+    left = end_orphans(lasting)
+    for attempt in attempts:
+        attempt.left = left
 
 
 def ended(attempt: Attempt) -> RunRecord:
@@ -305,8 +308,8 @@ def _refuse_lost_arm(order: Order) -> None:
     arm, question = order.arm.unlimited, order.session.question
     if not question or not arm.image_format or order.program.as_given:
         return
-    asked, state = msgspec.structs.replace(question, binaries={}), arm_state(arm, question.images)
-    state, _ = check_arm(arm, state, asked, dict, host_namespaces())
+    asked = msgspec.structs.replace(question, binaries={})
+    state, _ = check_arm(arm, asked, host_namespaces())
     if any(state.obstacle):
         raise ArmLost(state.obstacle[1])
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -133,11 +134,8 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
     with ThreadPoolExecutor(max_workers=2 * len(arms) + 1) as pool:
         not_packaged = pool.submit(altered, programs)
         digests = image_digests(arms, question.images, pool)
-
-        def check(arm: Arm) -> tuple[ArmState, Binaries]:
-            state = arm_state(arm, question.images, digests)
-            return check_arm(arm, state, question, not_packaged.result, ours)
-
+        check = partial(check_arm, question=question, ours=ours, digests=digests,
+                        not_packaged=not_packaged.result)  # fmt: skip
         checked = dict(zip((arm.name for arm in arms), pool.map(check, arms), strict=True))
     named = {}
     for name, arm in own.items():
@@ -184,16 +182,17 @@ def _wait_for_the_others(nodes: int, folder: Path) -> None:
 
 
 def check_arm(
-    arm: Arm, state: ArmState, question: Question,
-    not_packaged: Callable[[], Mapping[str, tuple[str, str]]], ours: Mapping[str, str],
+    arm: Arm, question: Question, ours: Mapping[str, str],
+    digests: Mapping[str, Future[str]] | None = None,
+    not_packaged: Callable[[], Mapping[str, tuple[str, str]]] = dict,
 ) -> tuple[ArmState, Binaries]:  # fmt: skip
     """The state of an arm on this node, and the identity of its binaries if it can be used.
 
     A runtime that is broken, or takes its containers elsewhere (a daemon on another node, say),
-    fails its own runs, not the block. `state`: as far as its image tells (`arm_state`).
-    `not_packaged`: gives the programs that are not their package's (`altered`).
+    fails its own runs, not the block. `digests`: as `arm_state` takes them. `not_packaged`: gives
+    the programs that are not their package's (`altered`).
     """
-    if any(state.obstacle):
+    if any((state := arm_state(arm, question.images, digests)).obstacle):
         return state, ()
     tools = places.tools_for(question.images)
     try:

@@ -30,7 +30,7 @@ from parity.measure import inner_command, places
 from parity.measure.attempt import Attempt, NotStarted, Order, begun, ended, ending_left_overs
 from parity.measure.documents import Gate, RunRecord
 from parity.measure.node import busy_now, cpu_times, read, steal_fraction
-from parity.measure.timed_process import end_orphans, launch_environment, run_and_wait
+from parity.measure.timed_process import launch_environment, run_and_wait
 from parity.plan.plan import IN_TURN, SIDE_BY_SIDE
 from parity.runtimes.limits import CONTROL_GROUPS, CpuLimit, control_group_version
 from parity.runtimes.model import KERNEL, SCRATCH, Arm
@@ -204,9 +204,6 @@ def make_pair(
         except NotStarted as why:
             for attempt in attempts:
                 attempt.not_started(why)
-    left = end_orphans({name for order in orders for name in order.arm.lasting})
-    for attempt in attempts:
-        attempt.left = left
     return [ended(attempt) for attempt in attempts]
 
 
