@@ -146,17 +146,12 @@ def _frozen(value: Any) -> Any:
     return isinstance(value, bool), value
 
 
-def _is_number(_: Any, value: Any) -> bool:
-    return is_number(value) and not isinstance(value, bool)
-
-
-def _is_integer(_: Any, value: Any) -> bool:
-    """An integer is written as one: 3.0 would go on as a float into what counts with it."""
-    return isinstance(value, int) and _is_number(_, value)
-
-
 _DRAFT = jsonschema.Draft202012Validator
-_TYPES = _DRAFT.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})
+# An integer is written as one: 3.0 would go on as a float into what counts with it.
+_TYPES = _DRAFT.TYPE_CHECKER.redefine_many({
+    "integer": lambda _, value: type(value) is int and is_number(value),
+    "number": lambda _, value: is_number(value) and not isinstance(value, bool),
+})  # fmt: skip
 _RULES = {"pattern": _whole_pattern, "uniqueItems": _unique_items}
 # The stubs have no types for `extend`.
 _Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
