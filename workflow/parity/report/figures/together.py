@@ -15,15 +15,8 @@ from matplotlib.lines import Line2D
 
 from parity.core.wording import span
 from parity.records.dataset import archived
-from parity.report.answer import (
-    BOUNDS,
-    Bound,
-    Compared,
-    at_most,
-    read,
-    to_start,
-    told_start,
-)
+from parity.report import answer
+from parity.report.answer import BOUNDS, Bound
 from parity.report.figures import style
 
 # Of no bound, of each step of BOUNDS, and of what is open; black is read on all of them.
@@ -38,13 +31,13 @@ FARTHEST = 25  # per cent to either side, beyond which an interval is cut
 def draw(folders: Sequence[Path], folder: Path) -> None:
     """Draw both of these archives into a folder."""
     style.use()
-    of_system: dict[str, list[Compared]] = {}
+    of_system: dict[str, list[answer.Compared]] = {}
     known = archived(folders[0].parent)
     for each in folders:
-        of_system.setdefault(known[each.name][0], []).append(read(each))
+        of_system.setdefault(known[each.name][0], []).append(answer.read(each))
     every = [compared for of in of_system.values() for compared in of]
-    style.save(bounds(at_most(*every), to_start(*every)), folder, "bounds")
-    told = {name: at_most(*of) for name, of in of_system.items()}
+    style.save(bounds(answer.at_most(*every), answer.to_start(*every)), folder, "bounds")
+    told = {name: answer.at_most(*of) for name, of in of_system.items()}
     style.save(systems(told), folder, "systems")
 
 
@@ -54,17 +47,15 @@ def bounds(told: Sequence[Bound], starts: Mapping[str, float]) -> Figure:
     `starts`: upper bounds of what a runtime adds to a start, in s. Steps of colour are BOUNDS.
     """
     table = pd.DataFrame(told).assign(told=[each.told for each in told])
-    cells, words = (
-        table.pivot(index="program", columns="runtime", values=v) for v in ("bound", "told")
-    )
+    wide = table.pivot(index="program", columns="runtime")
+    cells, words = wide["bound"], wide["told"].fillna("–")
     for axis in (0, 1):
         cells = cells.sort_index(axis=axis, key=lambda names: names.str.lower())
-    words = words.reindex_like(cells).fillna("–")
+    words = words.reindex_like(cells)
     steps = cells.map(lambda bound: 0 if np.isnan(bound) else 1 + sum(bound > b for b in BOUNDS))
-    row = pd.DataFrame(
-        {name: [told_start(starts.get(name))] for name in map(str, cells)}, ["a start"]
-    )
-    words, steps = pd.concat([row, words]), pd.concat([0 * row.map(len), steps])
+    row = {name: [answer.told_start(starts.get(name))] for name in map(str, cells)}
+    words = pd.concat([pd.DataFrame(row, ["a start"]), words])
+    steps = steps.reindex(words.index, fill_value=0)
     size = style.TWO_COLUMNS, 0.55 + 0.175 * len(words)
     figure, axes = plt.subplots(figsize=size, layout="constrained")
     seaborn.heatmap(

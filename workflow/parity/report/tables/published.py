@@ -1,8 +1,8 @@
 """Published values beside the nearest statistic of our runs; no test, as machines differ."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from parity.analysis.descriptive import dispersion
 from parity.benchmarks import benchmarks
@@ -18,8 +18,7 @@ STATISTICS = {"spread-of-medians": ("median", "median"), "spread-of-runs": ("min
               "paired-difference": ()}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class PublishedValue:
+class PublishedValue(NamedTuple):
     """A row of config/published/values.csv: its columns in their order, as they are written."""
 
     study: str
@@ -33,7 +32,7 @@ class PublishedValue:
     place: str
 
 
-COLUMNS = tuple(field.name for field in fields(PublishedValue))
+COLUMNS = PublishedValue._fields
 
 
 def load(path: Path, study: str) -> list[PublishedValue]:
@@ -57,7 +56,7 @@ def load(path: Path, study: str) -> list[PublishedValue]:
             allowed = f"an arm with {of_one_arm}, none with any other statistic"
             raise UserError(problem, where=where, allowed=allowed)
         finite(row.published, "published", where)
-        same = replace(row, published="", unit="", place="")
+        same = row._replace(published="", unit="", place="")
         if same in seen:
             raise UserError(f"{row.quantity} is there twice", where=where)
         seen.add(same)
