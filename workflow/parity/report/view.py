@@ -251,12 +251,11 @@ class View(analysis.Analysed):
     def crossed(self, spec: FigureSpec) -> pd.DataFrame:
         """The effects of a figure's factor and of the arms that it is crossed with."""
         what = {"benchmark": spec.benchmark, "factor": spec.factor}
-        effects = _where(self.analysis.factorial, metric=spec.quantities[0].metric, **what)
-        return effects.assign(kind="ratio")
+        return _where(self.analysis.factorial, metric=spec.quantities[0].metric, **what)
 
     def steps(self, case: str, metric: str) -> dict[str, Any]:
         """The steps of a ladder by arm."""
-        steps = _where(self.analysis.rungs, case=case, metric=metric).assign(kind="ratio")
+        steps = _where(self.analysis.rungs, case=case, metric=metric)
         return {row.arm: row for row in rows_of(steps)}
 
     def comparisons(self, case: str, metric: str) -> dict[str, ComparedRow]:

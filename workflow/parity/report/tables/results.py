@@ -64,8 +64,7 @@ def differences(view: View) -> Table:
 def factorial(view: View) -> Table:
     """The effects of factors of two levels that are crossed with the arms."""
     plan, effects, cells = view.plan, [*EFFECTS], []
-    found = rows_of(view.analysis.factorial.assign(kind="ratio"))
-    for row in sorted(found, key=lambda row: (
+    for row in sorted(rows_of(view.analysis.factorial), key=lambda row: (
         row.cases, row.metric, effects.index(row.effect), view.arms.index(row.arm))):  # fmt: skip
         # A factor with all other levels of the case, and the two levels that are compared.
         title = formatting.benchmark_title(plan, row.benchmark)
@@ -81,7 +80,7 @@ def factorial(view: View) -> Table:
 def steps(view: View) -> Table:
     """What each step of a ladder costs over the one before."""
     arms = conclusions.ladder_order(view.plan, view.arms)
-    found, cells = rows_of(view.analysis.rungs.assign(kind="ratio")), []
+    found, cells = rows_of(view.analysis.rungs), []
     for row in sorted(found, key=lambda row: (row.case, row.metric, arms.index(row.arm))):
         made = formatting.of(view.plan, row, formatting.case_title(view.plan, row.case))
         before = formatting.arm_title(view.plan, row.before)
