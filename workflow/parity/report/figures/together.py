@@ -47,11 +47,11 @@ def bounds(told: Sequence[Bound], starts: Mapping[str, float]) -> Figure:
     `starts`: upper bounds of what a runtime adds to a start, in s. Steps of colour are BOUNDS.
     """
     table = pd.DataFrame(told).assign(told=[each.told for each in told])
-    wide = table.pivot(index="program", columns="runtime")
-    cells, words = wide["bound"], wide["told"].fillna("–")
+    cells = table.pivot(index="program", columns="runtime", values="bound")
+    words = table.pivot(index="program", columns="runtime", values="told")
     for axis in (0, 1):
         cells = cells.sort_index(axis=axis, key=lambda names: names.str.lower())
-    words = words.reindex_like(cells)
+    words = words.reindex_like(cells).fillna("–")
     steps = cells.map(lambda bound: 0 if np.isnan(bound) else 1 + sum(bound > b for b in BOUNDS))
     row = {name: [answer.told_start(starts.get(name))] for name in map(str, cells)}
     words = pd.concat([pd.DataFrame(row, ["a start"]), words])
