@@ -99,8 +99,6 @@ def test_each_file_system_is_where_its_load_works_and_audits_its_servers(benchma
     beside = program.beside
     assert (beside.mount, beside.mount_point, beside.monitor_hz) == (benchmark.mount, "mounted", 1)
     assert all(re.search("[= ]mounted", line) for line in lines_of(program))
-    # Whatever else may run on it has the same servers.
-    assert benchmark.served(Program(("/bin/true",), ()), asked).beside == beside
     names = [service.name for service in beside.services]
     assert len(set(names)) == len(names) >= 4
     if not benchmark.software:

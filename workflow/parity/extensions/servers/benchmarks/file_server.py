@@ -4,7 +4,6 @@ import errno
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from parity.benchmarks.description import FigureSpec
@@ -34,13 +33,14 @@ class FileServer(Benchmark):
 
     binaries: tuple[str, ...] = (FIO,)
     mount: tuple[str, ...] = ()  # the words of the client's mount command
+    mounted: tuple[str, ...] = ()  # those of one that is run there once it is mounted
     program_name: ClassVar[str] = "fio"
     metrics = (*usage.RATES, *usage.METRICS)
     # The server of an address, the first of which is number 1, on a folder of data, in a case.
     server: Callable[[int, str, Asked], service.Service] | None = None
 
     def probe(self) -> Availability:
-        return service.cannot_serve() or super().probe()
+        return (service.cannot_serve() if self.mount else None) or super().probe()
 
     def services(self, parameters: Asked) -> tuple[service.Service, ...]:
         """Those that serve it, one on each address; none of files that nobody serves."""
@@ -54,17 +54,16 @@ class FileServer(Benchmark):
         """Those of servers; without any the general one."""
         return usage.figures_of(self.name, self.title) if "inside" in self.factors else ()
 
-    def served(self, program: Program, parameters: Asked) -> Program:
-        """Any program with the servers beside it, and their file system at `MOUNT_POINT`."""
-        place, monitor_hz = MOUNT_POINT if self.mount else "", parameters.get("monitor_hz", 0.0)
-        served = service.Served(self.services(parameters), self.mount, (), place, monitor_hz)
-        return replace(program, beside=served)
-
     def program(self, parameters: Asked, node: NodeFacts) -> Program:
+        """The load, with the servers beside it and their file system at `MOUNT_POINT`."""
+        place, monitor_hz = MOUNT_POINT if self.mount else "", parameters.get("monitor_hz", 0.0)
+        services, mount = self.services(parameters), (self.mount, self.mounted)
         write, read, check = self.starts(parameters)
         room = size_of(parameters) + 2**28  # a file system needs some of its own beside the files
-        program = Program(write, service.client_cpus(node.cpus), then=(read,), check=check)
-        return self.served(replace(program, drop_caches=True, least_free_bytes=room), parameters)
+        return Program(
+            write, service.client_cpus(node.cpus), then=(read,), check=check, drop_caches=True,
+            least_free_bytes=room, beside=service.Served(services, *mount, place, monitor_hz),
+        )  # fmt: skip
 
     def read(self, outputs: Outputs) -> Parsed:
         """Rates of both directions; valid if all was read back as it was written."""

@@ -8,7 +8,7 @@ own (Charliecloud, Apptainer with `--userns`, rootless Podman), and the run says
 from dataclasses import replace
 from pathlib import Path
 
-from parity.benchmarks.model import Asked, Program
+from parity.benchmarks.model import Asked, NodeFacts, Program
 from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer
 from parity.extensions.servers.benchmarks.service import Service, server_address
 
@@ -33,13 +33,13 @@ class GlusterFs(FileServer):
         files = {"brick.vol": _BRICK.format(address=address, port=_PORT, place=place)}
         return Service(f"brick-{number}", argv, files, port=_PORT, data=data, address=address)
 
-    def served(self, program: Program, parameters: Asked) -> Program:
+    def program(self, parameters: Asked, node: NodeFacts) -> Program:
         """With the client's own file beside it."""
         (of_brick, rest), numbers = _OF_CLIENT.split("\n\n"), range(1, 1 + parameters["servers"])
         parts = [of_brick.format(number=n, port=_PORT, address=server_address(n)) for n in numbers]
         last = rest.format(bricks=" ".join(f"brick-{number}" for number in numbers))
         files = {_VOLUME: "\n".join([*parts, last])}
-        return super().served(replace(program, files=files), parameters)
+        return replace(super().program(parameters, node), files=files)
 
 
 BENCHMARK = GlusterFs()

@@ -2,8 +2,6 @@
 
 from typing import ClassVar
 
-from parity.benchmarks.model import Benchmark
-from parity.core.commands import Availability
 from parity.extensions.servers.benchmarks.file_server import PARAMETERS, FileServer
 
 
@@ -11,10 +9,6 @@ class LocalFiles(FileServer):
     """fio in the arm, in the folder of the host that every container shows: the control."""
 
     parameters: ClassVar = {name: PARAMETERS[name] for name in ("ranks", "monitor_hz")}
-
-    def probe(self) -> Availability:
-        """Whether fio is here: nothing is mounted."""
-        return Benchmark.probe(self)
 
 
 BENCHMARK = LocalFiles()

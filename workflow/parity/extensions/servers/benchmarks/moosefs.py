@@ -1,11 +1,10 @@
 """MooseFS 3: a master, servers of chunks, and a client in user space, all from Debian."""
 
-from dataclasses import replace
 from pathlib import Path
 
-from parity.benchmarks.model import Asked, Program
+from parity.benchmarks.model import Asked
 from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer
-from parity.extensions.servers.benchmarks.service import Served, Service, server_address
+from parity.extensions.servers.benchmarks.service import Service, server_address
 
 _MASTER, _CHUNKS = "/usr/sbin/mfsmaster", "/usr/sbin/mfschunkserver"
 _CLIENT_PORT, _CHUNK_PORT = 9421, 9422
@@ -22,6 +21,8 @@ class MooseFs(FileServer):
         *("/usr/bin/mfsmount", MOUNT_POINT, "-H", server_address(1)),
         *("-o", "mfsnice=0,mfsallowoomkiller,mfsrlimitnofile=4096"),
     )
+    # One copy of each chunk: new folders have two, where there are servers for them.
+    mounted = ("/usr/bin/mfssetgoal", "1", MOUNT_POINT)
 
     def services(self, parameters: Asked) -> tuple[Service, ...]:
         """The master, on the first server's address, and a server of chunks on each address."""
@@ -39,13 +40,6 @@ class MooseFs(FileServer):
         settings = _OF_CHUNKS.format(address=own, master=server_address(1))
         files = {"chunks.cfg": settings, "disks.cfg": f"{data}\n"}
         return Service(f"chunks-{number}", argv, files, port=_CHUNK_PORT, data=data, address=own)
-
-    def served(self, program: Program, parameters: Asked) -> Program:
-        """With one copy of each chunk: new folders have two, where there are servers for them."""
-        served = super().served(program, parameters)
-        assert isinstance(served.beside, Served)
-        mounted = ("/usr/bin/mfssetgoal", "1", MOUNT_POINT)
-        return replace(served, beside=replace(served.beside, mounted=mounted))
 
 
 BENCHMARK = MooseFs()
