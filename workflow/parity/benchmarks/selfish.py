@@ -4,6 +4,7 @@ Our own program (selfish.c; that of Levy and Ferreira, SAND2021-6125 C, is not p
 loop over the time stamp counter writes down its detours; fixed work quanta (FWQ) are a second look.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
@@ -13,7 +14,7 @@ from parity.benchmarks.reading import Refused, require_equal
 SOURCE, TRACE = "selfish.c", "selfish.trace"
 NOT_LOCKED = "its memory could be touched beforehand, but not locked"
 MILLISECOND_NS, FEWEST_PERIODIC, MOST_IRREGULAR = (500_000, 2_000_000), 10, 0.5
-_QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "longest": 1.0}
+_SHARES = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "longest": 1.0}
 
 
 class Selfish(Benchmark):
@@ -49,14 +50,16 @@ def _trace(outputs: Outputs) -> Any:
     return read_trace(bytes_of(outputs.files, TRACE, "trace"))
 
 
-def quantiles_of(lengths: Any) -> dict[str, float]:
+def quantiles_of(
+    lengths: Any, shares: Mapping[str, float] = _SHARES, what: str = "duration"
+) -> dict[str, float]:
     """Quantiles of lengths in s by their metrics; each is one that there was, and none of none."""
     import numpy as np  # late, as above
 
     if not len(lengths):
         return {}
-    values = np.quantile(lengths, list(_QUANTILES.values()), method="inverted_cdf")
-    return {f"duration_{name}": float(v) for name, v in zip(_QUANTILES, values, strict=True)}
+    values = np.quantile(lengths, list(shares.values()), method="inverted_cdf")
+    return {f"{what}_{name}": float(v) for name, v in zip(shares, values, strict=True)}
 
 
 def _require_asked(trace: Any, outputs: Outputs) -> None:

@@ -8,7 +8,7 @@ from parity.benchmarks import openmpi
 from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, require_equal
-from parity.benchmarks.selfish import NOT_LOCKED
+from parity.benchmarks.selfish import NOT_LOCKED, quantiles_of
 
 SOURCE, FILE = "steps.c", "steps.bin"
 # The processor may run faster than when rank 0 looked for the time of the work, but not so much.
@@ -33,8 +33,6 @@ class Steps(Benchmark):
     def read(self, outputs: Outputs) -> Parsed:
         # Whoever sleeps after its steps may never come to its CPU limit, so that is no fault.
         # Whoever measures reads no steps, and numpy takes longer to load than a program to start.
-        import numpy as np
-
         from parity.benchmarks.traces import bytes_of, read_steps
 
         asked = outputs.parameters
@@ -49,8 +47,7 @@ class Steps(Benchmark):
         if _FASTER * steps.lengths.min() < steps.work_ns:
             raise Refused("contradictory", "a step took less than half the time of its work")
         work, slowdown = steps.work_ns / 1e9, float(steps.lengths.mean()) / steps.work_ns
-        lengths = np.quantile(steps.lengths, list(_LENGTHS.values()), method="inverted_cdf") / 1e9
-        values = {f"step_{name}": float(v) for name, v in zip(_LENGTHS, lengths, strict=True)}
+        values = quantiles_of(steps.lengths / 1e9, _LENGTHS, "step")
         if steps.quota_us > 0 and steps.period_us:
             values["cpu_quota"] = steps.quota_us / steps.period_us
             values["throttled"] = steps.throttled / max(1, steps.periods)

@@ -35,11 +35,11 @@ def rows(path: Path, options: Options) -> list[Row]:
         arm = options.arm_in(levels, test.name, where)
         del levels[options.arm]
         told = [test.name.partition("[")[0], *(f"{k}={levels[k]}" for k in sorted(levels))]
-        lost = Row(path.stem, as_name(*told), as_name(arm), valid=False, source=test.fullname,
-                   where=where, told=(" ".join(told), arm))  # fmt: skip
         value = number_of(test.stats.median)
-        found = lost if value is None else lost._replace(value=value, valid=True)
-        made.append(found._replace(metric="time", unit="s", better="lower"))
+        made.append(
+            Row(path.stem, as_name(*told), as_name(arm), "time", value, "s", "lower",
+                value is not None, test.fullname, where=where, told=(" ".join(told), arm))
+        )  # fmt: skip
     return made
 
 

@@ -46,13 +46,12 @@ def write_events(records: Path, destination: Path) -> int:
         files, parameters = json.loads(raw["files"]), json.loads(run["parameters"])
         left = Outputs(files=files, parameters=parameters)
         events: Any = benchmarks()[run["benchmark"]].events(left)
-        if events is not None:
-            place = destination.joinpath(*(f"{name}={run[name]}" for name in RUN))
-            place.mkdir(parents=True)
-            numbers = [np.ascontiguousarray(events[name], np.int64) for name in ("start", "length")]
-            table = pa.table(numbers, schema=schema.EVENTS.arrow)
-            pq.write_table(table, place / _FILE, row_group_size=_PART, **schema.FORM)
-            written += len(events)
+        place = destination.joinpath(*(f"{name}={run[name]}" for name in RUN))
+        place.mkdir(parents=True)
+        numbers = [np.ascontiguousarray(events[name], np.int64) for name in ("start", "length")]
+        table = pa.table(numbers, schema=schema.EVENTS.arrow)
+        pq.write_table(table, place / _FILE, row_group_size=_PART, **schema.FORM)
+        written += len(events)
     return written
 
 

@@ -269,14 +269,13 @@ def left_by_blocks(records: Path) -> Iterator[Left]:
     raw = groupby(schema.read_rows(schema.RAW, records / "raw.parquet"), key=itemgetter("block"))
     name, attempts = next(raw, ("", iter(())))
     for entry in schema.read_rows(schema.BLOCKS, records / "blocks.parquet"):
-        if name != entry["block"]:
-            # Blocks stand in the order of their names: one before this is of no block.
-            if name and name < entry["block"]:
-                break
+        if name == entry["block"]:
+            yield entry, list(attempts)
+            name, attempts = next(raw, ("", iter(())))
+        elif name and name < entry["block"]:
+            break  # blocks stand in the order of their names: one before this is of no block
+        else:
             yield entry, []
-            continue
-        yield entry, list(attempts)
-        name, attempts = next(raw, ("", iter(())))
     if name:
         problem = f"there are attempts of block {name}, and no record of it"
         raise UserError(problem, where=f"{records}/raw.parquet", action=RESTORE)

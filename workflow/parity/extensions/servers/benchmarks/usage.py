@@ -7,19 +7,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from parity.benchmarks import model
 from parity.benchmarks.description import FigureSpec, Form, Metric, Quantity
-from parity.benchmarks.model import (
-    BRIDGE,
-    DISK,
-    END,
-    LINK,
-    LOOPBACK,
-    OTHERS,
-    WAYS,
-    Asked,
-    Counted,
-    described,
-)
+from parity.benchmarks.model import DISK, WAYS, Asked, Counted, described
 from parity.extensions.servers.runtimes import docker_bridge
 
 BEGIN = "usage_"
@@ -81,9 +71,9 @@ def _numbers(evidence: Mapping[str, str]) -> dict[str, float]:
 def part_of(interface: str, link: str) -> str:
     """The part of an interface in a byte's way: a container's end has a new name in each run."""
     if interface == link:
-        return LINK
-    known = {"lo": LOOPBACK, docker_bridge.NETWORK: BRIDGE}
-    return END if interface.startswith("veth") else known.get(interface, OTHERS)
+        return model.LINK
+    known = {"lo": model.LOOPBACK, docker_bridge.NETWORK: model.BRIDGE}
+    return model.END if interface.startswith("veth") else known.get(interface, model.OTHERS)
 
 
 def moved(evidence: Mapping[str, str], parameters: Asked) -> dict[str, float]:
