@@ -13,6 +13,7 @@ import synthetic
 from parity.analysis.analysis import analysed
 from parity.analysis.evidence import Numbers
 from parity.claims import terms
+from parity.claims.finding import PASSED
 from parity.claims.judging import judged
 from parity.plan.making import make_plan
 from parity.plan.plan import PositiveControl
@@ -201,9 +202,9 @@ def test_the_parts_of_a_claim_hold_together_just_if_all_of_it_holds(tmp_path, ru
     ended = set()
     for number in range(25):
         data = [simulator.draw(keys, number)]
-        together = all(judged(part, data).verdict in chances.HOLDS for part in parts)
+        together = all(judged(part, data).verdict in PASSED for part in parts)
         whole = judged(claim, data).verdict
-        assert together == (whole in chances.HOLDS)
+        assert together == (whole in PASSED)
         ended.add(whole)
     assert {terms.SUPPORTED, terms.INCONCLUSIVE} <= ended
 

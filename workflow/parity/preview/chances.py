@@ -15,6 +15,7 @@ from scipy import stats
 from parity.analysis.estimate import Interval
 from parity.claims import terms
 from parity.claims.cells import Scope, resolve
+from parity.claims.finding import PASSED
 from parity.claims.judging import judged
 from parity.claims.register import Claim, Test
 from parity.claims.rules import rules
@@ -23,7 +24,6 @@ from parity.preview.proof import Proof, Takes, arms_of
 from parity.preview.simulated import ASSUMED, ENOUGH_BLOCKS, Key, Noise, Simulated, Simulator
 from parity.preview.terminal import aligned, said
 
-HOLDS = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
 ENOUGH_PASSES, MOST_DRAWS = 30, 300  # Draws end when a claim held so often, or after so many.
 FEW_DRAWS = 3  # What holds with a power of 80 % fails in all of so many less than once in 100.
 FEASIBLE_BLOCKS = 1000  # More are not to be expected of anybody.
@@ -102,7 +102,7 @@ def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulat
     while passes < ENOUGH_PASSES and draws < MOST_DRAWS:
         data = [simulator.draw(keys, draws)]
         draws += 1
-        failed = next((p for p in waiting if judged(p, data).verdict not in HOLDS), None)
+        failed = next((p for p in waiting if judged(p, data).verdict not in PASSED), None)
         if failed is None:
             passes += 1
             verdict = verdict or judged(claim, data).verdict
@@ -119,7 +119,7 @@ def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulat
         larger = simulator.enlarged(cases, FEASIBLE_BLOCKS)
         wanted = [key for key in keys if key[0] in cases]
         more = (larger.draw(wanted, number) for number in range(FEW_DRAWS))
-        is_beyond = not any(judged(weakest, [data]).verdict in HOLDS for data in more)
+        is_beyond = not any(judged(weakest, [data]).verdict in PASSED for data in more)
     return Chance(
         claim=claim, of_tests=of_tests, planned=min(cell.blocks for cell in cells),
         sameness=all(rule.proves_sameness and not rule.one_sided for rule in asked),

@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from parity.analysis.conclusions import CROSSED, INTERACTION, LEVEL, LEVEL_OVERALL
 from parity.analysis.contrast import weighted_sum
 from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision, decide
 from parity.analysis.estimate import ALPHA, typical
@@ -26,12 +28,8 @@ SECOND = "second-costs-more"
 EITHER_WAY = (terms.SUPPORTED, terms.CONTRADICTED)
 RESAMPLES, SEED = 999, 20191118
 Centre = Callable[..., np.ndarray]
-# Of reference and arm at the first level, then at the second.
-Weights = tuple[float, float, float, float]
-INTERACTION: Weights = (1, -1, -1, 1)
-MAIN: Weights = (-0.5, -0.5, 0.5, 0.5)
-CHANGE: Weights = (0, -1, 0, 1)
-WHAT = {INTERACTION: "interaction: ", MAIN: "effect of {0}: ", CHANGE: "{0} {2} over {1}: "}
+# How forms of `CROSSED` are called.
+WHAT = {INTERACTION: "interaction: ", LEVEL_OVERALL: "effect of {0}: ", LEVEL: "{0} {2} over {1}: "}
 
 
 def series(scope: Scope, along: str) -> list[Series | Finding]:
@@ -138,7 +136,7 @@ def _interaction(options: Options, scope: Scope) -> list[Finding]:
     sign beyond the smallest one that counts, as in `direction`.
     """
     margin, smallest = options["margin_percent"] / 100, options["smallest_effect_percent"] / 100
-    both, found = (crossed(options, scope, weights) for weights in (INTERACTION, MAIN)), []
+    both, found = (crossed(options, scope, form) for form in (INTERACTION, LEVEL_OVERALL)), []
     for interaction, effect in zip(*both, strict=True):
         if isinstance(interaction, Finding) or isinstance(effect, Finding):
             found += [each for each in (interaction, effect) if isinstance(each, Finding)]
@@ -149,8 +147,8 @@ def _interaction(options: Options, scope: Scope) -> list[Finding]:
     return list(dict.fromkeys(found))
 
 
-def crossed(options: Options, scope: Scope, weights: Weights) -> Asked:
-    """A weighted sum of each arm and its reference at two levels, over what holds both at both.
+def crossed(options: Options, scope: Scope, form: str) -> Asked:
+    """A form of `CROSSED` of each arm and its reference, over what holds both at both levels.
 
     The A/A pair's is always its interaction: it has no factor's effect that would say anything.
     """
@@ -166,18 +164,19 @@ def crossed(options: Options, scope: Scope, weights: Weights) -> Asked:
             yield without_levels(first, factor, missing)
             continue
         both = Series(factor, tuple(cells[level] for level in levels))
-        own = _weighted(both, first.arm, first.against, weights)
+        own = _weighted(both, first.arm, first.against, form)
         if len(own) < 2:
             reason = f"too few blocks that hold both arms at both levels: {len(own)} of 2"
             yield too_few(both.cells, len(own), reason=reason)
             continue
         of_pair = _weighted(both, *first.pair[::-1], INTERACTION)
-        yield Question(both.cells, own, of_pair, what=WHAT[weights].format(factor, *levels))
+        yield Question(both.cells, own, of_pair, what=WHAT[form].format(factor, *levels))
 
 
-def _weighted(both: Series, arm: str, against: str, weights: Weights) -> np.ndarray:
+def _weighted(both: Series, arm: str, against: str, form: str) -> np.ndarray:
     costs = (c.numbered(_beside(c, side, arm)) for c in both.cells for side in (against, arm))
-    return both.independent(weighted_sum(zip(weights, costs, strict=True)), arm)
+    weighted = zip(chain(*CROSSED[form]), costs, strict=True)
+    return both.independent(weighted_sum(weighted), arm)
 
 
 def _beside(cell: Cell, side: str, arm: str) -> dict[str, float]:
@@ -281,7 +280,7 @@ def resampled_tau(table: np.ndarray, places: np.ndarray, centre: Centre) -> np.n
 RULES = (
     Rule("slope", row(slopes, same), 2, proves_sameness=True),
     Rule("trend", _trend, 3, one_sided=True),
-    Rule("change", row(partial(crossed, weights=CHANGE), directed), one_sided=True),
+    Rule("change", row(partial(crossed, form=LEVEL), directed), one_sided=True),
     Rule("interaction", _interaction, 2, one_sided=True, proves_sameness=True),
     Rule("rank", _rank, 4),
 )
