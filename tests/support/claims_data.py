@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import yaml
 from msgspec.structs import replace
+from planted_truth.in_memory import numbers_of
 from planted_truth.plans import crossed
 
 from parity.analysis.analysis import Analysis, analyse
@@ -19,7 +20,7 @@ from parity.core.documents import canonical, digest_of_json
 from parity.plan.looks import STOPPED
 from parity.plan.plan import PositiveControl
 from parity.plan.system import kind_of
-from parity.preview.simulated import numbers_of, planned_runs, table_of
+from parity.preview.simulated import planned_runs, table_of
 from parity.records import schema
 
 STUDIES = {"some2020": {"title": "A study", "authors": "Some One", "venue": "X", "year": 2020}}

@@ -22,7 +22,7 @@ from parity.analysis.dataset import Dataset
 from parity.core.documents import Document
 from parity.plan.plan import Plan
 from parity.plan.system import kind_of
-from parity.preview.simulated import NO_ANALYSIS, numbers_of, planned_runs, table_of
+from parity.preview.simulated import NO_ANALYSIS, planned_runs, table_of
 from parity.records import schema
 from parity.runtimes import arms as known_arms
 from planted_truth.plans import crossed
@@ -40,6 +40,15 @@ ENDINGS = {
 }
 # Student's t of so many degrees of freedom, brought to the standard deviation of the others.
 _FREEDOM = {"t3": 3, "t5": 5}
+
+
+def numbers_of(runs: pd.DataFrame, values: np.ndarray, **known: Any) -> pd.DataFrame:
+    """What runs gave: `schema.METRICS`, a row for each number; `known`: metric, unit and others."""
+    there = np.isfinite(values)
+    shared = [column.name for column in schema.METRICS.columns if column.name in runs]
+    columns = {name: runs.loc[there, name].to_numpy() for name in shared}
+    columns |= {"value": values[there], "clock": "internal", "primary": True, "valid": True}
+    return table_of(schema.METRICS, int(there.sum()), columns | known)
 
 
 @dataclass(frozen=True)

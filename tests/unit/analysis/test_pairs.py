@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
+from planted_truth.in_memory import numbers_of
 from trials import case_of, trial
 
 from parity.analysis import conclusions, evidence
@@ -11,7 +12,7 @@ from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
 from parity.plan.plan import Plan, PositiveControl
 from parity.plan.system import kind_of
-from parity.preview.simulated import Simulator, numbers_of, planned_runs, table_of
+from parity.preview.simulated import Simulator, planned_runs, table_of
 from parity.records import schema
 
 ROUNDS = 20

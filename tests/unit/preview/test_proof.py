@@ -66,11 +66,12 @@ def test_a_first_look_proves_less_than_the_same_blocks_seen_once() -> None:
     assert pair.margin(14, 0.8) < once.margin(14, 0.8)
 
 
-def test_a_pilot_that_cannot_be_read_is_named(tmp_path) -> None:
+def test_a_pilot_that_cannot_be_read_is_named(tmp_path, monkeypatch) -> None:
     folder = tmp_path / "live/synthetic-x"
     (folder / "records").mkdir(parents=True)
     (folder / "records/metrics.parquet").write_text("nothing")
-    found, unread = proof.pilots([folder, tmp_path / "live/none"])
+    monkeypatch.chdir(tmp_path)
+    found, unread = proof.pilots(tmp_path / "live/none", ())
     assert not found and len(unread) == 1
     assert unread[0].startswith("live/synthetic-x is not used")
 

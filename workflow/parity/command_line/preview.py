@@ -33,7 +33,7 @@ def chances(
 
     planned, site = read_plan(plan), load_system(system)
     here = cost.surroundings_of(planned, site, jobs, archive, images)
-    known, unread = proof.pilots(proof.datasets_beside(archive), load_exclusions(exclusions))
+    known, unread = proof.pilots(archive, load_exclusions(exclusions))
     simulator = Simulator(planned, known, kind_of([site.scale_label]))
     takes = partial(cost.time_for, planned, here)
     lines = proof.need_lines(proof.needs(planned, simulator.noises), takes)
@@ -55,7 +55,7 @@ def promise(plan: Path, exclusions: Path, system: Path, archive: Path, promise: 
         problem = "this plan has no limit of time, so there is nothing to promise of it"
         action = "give the scale `minutes`, or see by `snakemake plan` what its blocks can prove"
         raise UserError(problem, where=str(plan), action=action)
-    known, _ = proof.pilots(proof.datasets_beside(archive), load_exclusions(exclusions))
+    known, _ = proof.pilots(archive, load_exclusions(exclusions))
     before = cost.known_before(planned, archive)
     first = (block for block in planned.blocks if block.number == 1)
     runs = Counter(run.case for block in first for run in block.runs)

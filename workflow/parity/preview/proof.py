@@ -10,7 +10,7 @@ level of the look at which so many blocks are seen.
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import cycle, islice
@@ -46,15 +46,12 @@ Takes = Callable[[str, int], str]  # How long so many blocks take that hold a ca
 Seconds = Mapping[str, float]  # How long the programs of a block take, by case.
 
 
-def datasets_beside(archive: Path) -> list[Path]:
-    """The folders of all datasets beside an archived one, those that were measured here first."""
-    return [*sorted(LIVE.glob("*")), *sorted(archive.parent.glob("*"))]
+def pilots(archive: Path, excluded: Sequence[dict[str, Any]]) -> tuple[list[Analysed], list[str]]:
+    """The datasets beside an archived one, and a line for each that cannot be read.
 
-
-def pilots(
-    folders: Iterable[Path], excluded: Sequence[dict[str, Any]] = ()
-) -> tuple[list[Analysed], list[str]]:
-    """The datasets in these folders, and a line for each that is there and cannot be read."""
+    Those that were measured here come first.
+    """
+    folders = [*sorted(LIVE.glob("*")), *sorted(archive.parent.glob("*"))]
     readable, unread = [], []
     for folder in (each for each in folders if (each / "records/metrics.parquet").exists()):
         try:

@@ -188,15 +188,6 @@ def planned_runs(plan: Plan, **known: Any) -> pd.DataFrame:
     return table_of(schema.RUNS, len(made), columns | known)
 
 
-def numbers_of(runs: pd.DataFrame, values: np.ndarray, **known: Any) -> pd.DataFrame:
-    """What runs gave: `schema.METRICS`, a row for each number; `known`: metric, unit and others."""
-    there = np.isfinite(values)
-    shared = [column.name for column in schema.METRICS.columns if column.name in runs]
-    columns = {name: runs.loc[there, name].to_numpy() for name in shared}
-    columns |= {"value": values[there], "clock": "internal", "primary": True, "valid": True}
-    return table_of(schema.METRICS, int(there.sum()), columns | known)
-
-
 def table_of(table: schema.TableSchema, rows: int, known: Mapping[str, Any]) -> pd.DataFrame:
     """A table with these columns, or one value in all rows; all others are empty, null or zero."""
     columns = {}
