@@ -128,10 +128,6 @@ class Cell:
         ]
         return min(took, default=0.0)
 
-    def values(self, arm: str) -> list[float]:
-        """The values of an arm that count."""
-        return list(self.numbers.of(arm).values())
-
     def evidence(self, ratio: bool = True, control: bool = False) -> Evidence:
         """What its contrast is decided by, or that of the A/A pair in this case."""
         return self.engine.evidence(self._contrast(ratio, control))

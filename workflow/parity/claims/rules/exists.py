@@ -79,7 +79,7 @@ def _exists(options: Options, scope: Scope) -> list[Finding]:
 
 
 def _count(cell: Cell, expect: Expected, runs: pd.DataFrame) -> Count:
-    values = cell.values(cell.arm)
+    values = cell.numbers.of(cell.arm).values()
     happened = sum(value > 0 for value in values)
     mine = runs[(runs["case"] == cell.case) & (runs["arm"] == cell.arm)]
     tried = mine[mine["stage"].isin(STARTED)]
@@ -128,7 +128,8 @@ def _counts(options: Options, scope: Scope) -> list[Finding]:
     groups = [list(map(str, np.ravel(group))) for group in options["order"]]
     found, named = list[Finding](), [level for group in groups for level in group]
     for cells in alike(scope.cells, along):
-        by_level = {str(cell.parameters.get(along)): cell.values(cell.arm) for cell in cells}
+        numbers = ((cell.parameters.get(along), cell.numbers.of(cell.arm)) for cell in cells)
+        by_level = {str(level): of_arm.values() for level, of_arm in numbers}
         if missing := [level for level in named if level not in by_level]:
             found.append(without_levels(cells[0], along, missing))
             continue

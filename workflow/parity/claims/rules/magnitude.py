@@ -87,7 +87,7 @@ def _anchor(options: Options, scope: Scope) -> list[Finding]:
     published, found = scope.values[options["published"]], []
     theirs = f"{published.value:g} {published.unit}"
     for cell in scope.cells:
-        values, reason = cell.values(cell.arm), ""
+        values, reason = cell.numbers.of(cell.arm).values(), ""
         if values:
             ours = f"{wording.number(median(values))} {cell.unit}"
             reason = f"; the median here is {ours} ({wording.counted(len(values), 'block')})"
