@@ -172,6 +172,8 @@ def test_the_same_words_go_on_with_more_minutes_and_others_are_refused(
     (folder / "parity-empty").mkdir()
     assert "parity-empty is there already" in refused("--name=empty")
     assert not [*(folder / "parity-empty").iterdir()]
+    file.write_text(file.read_text().replace("  measure:", "  quick:"))
+    assert "parity-solver is there already" in refused("--margin=7")
 
 
 def test_what_began_on_a_busy_node_stays_side_by_side(folder, refused, capfd, monkeypatch) -> None:

@@ -47,6 +47,14 @@ def test_a_number_and_all_that_its_file_says(
     assert (found.unit, found.better) == unit
 
 
+def test_a_repetition_is_no_case_of_its_own(tmp_path):
+    log = tmp_path / "Sleep.log"
+    log.write_text(
+        (GOLDEN / "Sleep.log").read_text().replace("%runtime=", "%.repeat_no=1 %runtime=")
+    )
+    assert {row.case for row in rows_of(log)} == {row.case for row in rows_of("Sleep.log")}
+
+
 def test_a_direction_makes_a_column_a_number():
     rows = rows_of("jube.csv", Options("runtime", {"speedup": "higher"}))
     assert {row.case for row in rows} == {"tasks=1", "tasks=2"}

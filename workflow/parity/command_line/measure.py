@@ -115,7 +115,7 @@ def measure(
     how: str = design
     if design == "auto":
         known = load_yaml(folder / of_study) if (folder / of_study).exists() else None
-        begun = Begun(known["scales"][SCALE].get("design", IN_TURN) if known else IN_TURN)
+        begun = Begun(known["scales"].get(SCALE, {}).get("design", IN_TURN) if known else IN_TURN)
         if not known and not pattern and cpus in (None, 1):
             begun = design_here(load_system(PROJECT / settings["system"]).max_busy_fraction)
         how = begun.design

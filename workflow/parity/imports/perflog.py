@@ -34,6 +34,7 @@ def rows(path: Path, options: Options) -> list[Row]:
 
 def _rows(cells: dict[str, str], options: Options, where: str) -> list[Row]:
     name, parameters = parsed_name(cells["name"])
+    parameters.pop(".repeat_no", "")  # of --repeat: the same test again, and no other case
     arm = options.arm_in(parameters, cells["name"], where)
     places = [cells.get(key, "") for key in ("system", "partition", "environ")]
     levels = [f"{key}={value}" for key, value in parameters.items() if key != options.arm]

@@ -28,7 +28,8 @@ from parity.software.images import FOREIGN, TAG, ImageRecord, image_configuratio
 IN_STORE = re.compile(r"[A-Za-z0-9][\w./:-]*@(sha256:[0-9a-f]{64})")
 ALLOWED = (
     "a SIF file, an archive of `docker save` or of an OCI layout, a folder that is an OCI layout,"
-    " or <name>@sha256:<64 digits> of Docker's or Podman's store on this machine"
+    " or <name>@sha256:<64 digits> of Docker's or Podman's store on this machine; of `--image` also"
+    " its name:tag"
 )
 _TAGGED = re.compile(r"[A-Za-z0-9][\w./:-]*")
 _WHERE = "image.from"
