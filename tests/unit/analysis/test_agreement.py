@@ -105,6 +105,20 @@ def test_a_shifted_arm_is_outside_and_the_others_are_inside(shifted) -> None:
     assert (constant.outcome, constant.counted) == ("equivalent", False)
 
 
+def test_of_whole_datasets_of_the_same_truth_95_in_100_ratios_are_inside(tmp_path) -> None:
+    # The noise is far above the one that all synthetic datasets have in common.
+    found = [
+        agreement.agree(
+            _measured(tmp_path, 2 * number, 4, noise=0.3),
+            _measured(tmp_path, 2 * number + 1, 10, noise=0.3),
+        ).count
+        for number in range(1, 13)
+    ]
+    inside, compared = (sum(getattr(c, name) for c in found) for name in ("inside", "compared"))
+    low, high = agreement.count_range([compared // 60] * 60, correlation=0.5)
+    assert compared == 12 * 15 and low <= inside <= high
+
+
 def test_what_is_absolute_or_absent_is_named_and_not_compared(shifted) -> None:
     absolute = _row(shifted, "startup-cold", "docker", "start_seconds")
     assert (absolute.outcome, absolute.reason) == ("not-compared", ABSOLUTE)

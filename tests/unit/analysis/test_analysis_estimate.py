@@ -27,11 +27,27 @@ def test_smallest_margin_is_the_edge_of_equivalence() -> None:
     assert _outcome(logs, smallest * 0.9999) == outcomes.INCONCLUSIVE
 
 
+@pytest.mark.parametrize(("log_ratio", "scatter", "blocks", "expected"), [
+    (0.0, 0.004, 30, outcomes.EQUIVALENT), (0.03, 0.004, 30, outcomes.DIFFERENT),
+    (-0.03, 0.004, 30, outcomes.DIFFERENT), (0.0, 0.1, 5, outcomes.INCONCLUSIVE),
+])  # fmt: skip
+def test_planted_effects_are_found(log_ratio, scatter, blocks, expected: str) -> None:
+    logs = np.random.default_rng(3).normal(log_ratio, scatter, blocks)
+    assert _outcome(logs, 0.01) == expected
+
+
 def test_gain_and_cost_are_held_to_the_same_standard() -> None:
     logs = np.random.default_rng(5).normal(0.004, 0.01, 10)
     cost, gain = decision.decide(logs, 0.02), decision.decide(-logs, 0.02)
     assert cost.p_equivalence == pytest.approx(gain.p_equivalence)
     assert cost.smallest_margin == pytest.approx(gain.smallest_margin)
+
+
+def test_equivalence_is_claimed_wrongly_in_at_most_five_per_cent_at_the_margin() -> None:
+    random = np.random.default_rng(6)
+    draws = random.normal(math.log(1.02), 0.01, (1000, 30))
+    wrong = sum(_outcome(logs, 0.02) == outcomes.EQUIVALENT for logs in draws)
+    assert 0.015 < wrong / 1000 < 0.065
 
 
 @pytest.mark.parametrize("values", [[], [0.1]])
@@ -208,7 +224,6 @@ def test_what_lies_far_off_is_counted_and_leaves_the_mean_open() -> None:
     (np.linspace(-0.01, 0.02, 12), 0.01, outcomes.INCONCLUSIVE, outcomes.AT_MOST),
     (np.linspace(-0.3, 0.5, 12), 0.01, outcomes.INCONCLUSIVE, outcomes.CANNOT_TELL),
     (np.linspace(0.04, 0.06, 12), 0.01, outcomes.DIFFERENT, outcomes.COSTS),
-    (np.linspace(-0.06, -0.04, 12), 0.01, outcomes.DIFFERENT, outcomes.SAVES),
     (np.linspace(0.04, 0.06, 12), None, outcomes.REPORTED, outcomes.REPORTED),
     ([0.1], 0.01, outcomes.TOO_FEW_BLOCKS, outcomes.TOO_FEW_BLOCKS),
     ([0.1, 0.1, 0.1], 0.01, outcomes.INCONCLUSIVE, outcomes.CANNOT_TELL),

@@ -1,5 +1,7 @@
 """Levels of several looks: against closed forms, published boundaries and a simulation."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,6 +47,19 @@ def test_what_is_spent_by_each_look_is_a_multivariate_normal_s(looks, alpha) -> 
         stays = stats.multivariate_normal(cov=correlation, abseps=1e-8, releps=1e-8)
         crossed = 1 - float(stays.cdf(bounds[:made]))
         assert crossed == pytest.approx(spent(looks[made - 1] / looks[-1], alpha), abs=2e-6)
+
+
+@pytest.mark.parametrize(("which", "alpha"), list(enumerate(ONE_LOOK[:2])))
+def test_sums_of_normals_cross_as_often_as_promised(which: int, alpha: float) -> None:
+    random, samples = np.random.default_rng(20_261_122), 200_000
+    sums, before = np.zeros(samples), 0
+    crossed = np.zeros(samples, dtype=bool)
+    for look in LOOKS:
+        sums += random.normal(0, math.sqrt(look - before), samples)
+        before = look
+        crossed |= sums / math.sqrt(look) > stats.norm.isf(levels_at(LOOKS, look)[which])
+        low, high = stats.binom.interval(0.9999, samples, spent(look / LOOKS[-1], alpha))
+        assert low <= crossed.sum() <= high
 
 
 def test_a_look_between_spends_what_there_is_by_then() -> None:
@@ -98,3 +113,19 @@ def test_a_repeated_p_is_the_error_at_which_the_look_would_just_decide(made, err
     assert levels.adjusted(p) == pytest.approx(error, rel=3e-3)
     assert p < levels.adjusted(p) < 1
     assert levels.adjusted_both_ways(2 * p) == min(1.0, 2 * levels.adjusted(p))
+
+
+def test_repeated_ps_of_several_are_as_small_together_as_holm_allows() -> None:
+    """The smaller the error, the larger the factor: one factor for all was too liberal."""
+    random, samples, several = np.random.default_rng(7), 40_000, 8
+    sums, before = np.zeros((samples, several)), 0
+    wrong = np.zeros(samples, dtype=bool)
+    for look in LOOKS:
+        sums += random.normal(0, math.sqrt(look - before), (samples, several))
+        before = look
+        smallest = stats.norm.sf(sums.max(axis=1) / math.sqrt(look))
+        levels = levels_at(LOOKS, look)
+        limit = nominal_level(tuple(x for x in LOOKS if x <= look), LOOKS[-1], ALPHA / several)
+        assert levels.adjusted(limit) == pytest.approx(ALPHA / several, rel=2e-3)
+        wrong |= smallest < limit
+    assert stats.binom.sf(wrong.sum() - 1, samples, ALPHA) > 0.001

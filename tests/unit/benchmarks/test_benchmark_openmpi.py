@@ -40,6 +40,11 @@ def test_another_world_than_the_one_asked_for(text, nodes, ranks, reason):
     assert refusal(text, nodes, ranks) == reason
 
 
+def test_processes_that_do_not_know_of_each_other():
+    jobs, reached = read_world(golden("openmpi/singletons.txt"))
+    assert len(jobs) == 2 and {rank for rank, _ in reached} == {0}
+
+
 def test_a_world_that_does_not_say_everything_is_refused_and_any_cut_is_read():
     text = golden("openmpi/two-nodes.txt")
     lines = text.splitlines(keepends=True)

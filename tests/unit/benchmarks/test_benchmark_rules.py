@@ -104,6 +104,16 @@ def test_official_is_what_fulfils_both_rules(seconds, used, memory):
     assert bool(hpcg.unofficial(seconds, used, memory)) != fulfilled
 
 
+@given(data=st.data())
+def test_a_summary_of_ior_with_a_piece_missing_or_doubled_is_read_or_refused(data):
+    ior, text = benchmarks()["ior"], golden("ior/real-own-buffered.json")
+    begin, end = (data.draw(st.integers(0, len(text))) for _ in range(2))
+    asked = defaults(ior, block_mib=8, file="own", access="buffered", **ONE)
+    files, world = {"ior.json": text[:begin] + text[end:]}, golden("openmpi/one-node.txt")
+    parsed = ior.parse(Outputs("", world, files, parameters=asked))
+    assert parsed.valid or (parsed.reason and not parsed.metrics)
+
+
 @given(st.integers(2**20, 2**35), st.integers(2**30, 2**42), st.integers(1, 128), st.floats(1, 64))
 def test_the_working_set_needs_no_rounding_and_stays_in_memory(cache, memory, threads, multiple):
     node = NodeFacts(tuple(range(threads)), cache, memory)

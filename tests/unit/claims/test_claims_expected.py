@@ -55,10 +55,14 @@ def test_every_difference_is_named(judged: pd.DataFrame) -> None:
         verdicts.refuse_differences({("archive/x", "first"): "supported"}, judged, "here")
 
 
-def test_a_verdict_that_is_expected_twice_is_refused(tmp_path: Path) -> None:
-    (path := tmp_path / "expected.csv").write_text("dataset,claim,verdict\nd,c,v\nd,c,v\n")
+@pytest.mark.parametrize("text", ["a,b\n", "dataset,claim,verdict\nd,c,v\nd,c,v\n"])
+def test_a_broken_list_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "expected.csv"
+    path.write_text(text)
     with pytest.raises(UserError):
         verdicts.load_expected(path)
+    with pytest.raises(UserError):
+        verdicts.load_expected(tmp_path / "none.csv")
 
 
 def test_all_forms_are_written_with_the_same_bytes(tmp_path: Path, judged: pd.DataFrame) -> None:

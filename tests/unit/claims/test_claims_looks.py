@@ -17,7 +17,8 @@ from parity.claims.cells import AT_ONE_LOOK, JudgingData
 from parity.claims.finding import Finding
 from parity.claims.judging import Verdict
 from parity.claims.judging import judged as judged_alone
-from parity.claims.rules import rules, scatter
+from parity.claims.rules import contrasts, rules, scatter
+from parity.claims.rules.contrasts import Question
 from parity.plan.looks import DECIDED
 
 LOOKS = (10, 20, 30)
@@ -205,26 +206,54 @@ def test_holm_takes_p_of_looks_as_they_are(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("test", "truth"), [
+    (lambda asked: contrasts.same(asked, 0.01), math.log1p(0.01)),
+    (lambda asked: contrasts.directed(asked, True, 0.0001), 0.0),
+    (lambda asked: contrasts.below(asked, 0.01), math.log1p(0.01)),
+], ids=["equivalence", "direction", "non-inferiority"])  # fmt: skip
+def test_stopping_at_any_look_errs_in_one_of_twenty(test, truth: float) -> None:
+    """The box lies at the bound that must not be passed, and what would stop is looked at.
+
+    At the levels of a single look, which were taken before, too many studies are wrong.
+    """
+    looks, studies = (15, 30, 45, 60), 1000
+    cell = JudgingData(*data.dataset(data.quiet(blocks=60))).cell("spin", "time", "box", "native-a")
+    levels = [(levels_at(looks, look), ONE_LOOK) for look in looks]
+    random = np.random.default_rng(20261122)
+    wrong = {"once": 0, "looks": 0}
+    for _ in range(studies):
+        effects = random.normal(truth, 0.003, 60)
+        for name, of_look in (("once", [AT_ONE_LOOK] * len(looks)), ("looks", levels)):
+            asked = [Question((cell,), effects[:look], effects[:0], levels=at)
+                     for look, at in zip(looks, of_look, strict=True)]  # fmt: skip
+            wrong[name] += any(test(each).verdict == "supported" for each in asked)
+    # Of those that err in just one of twenty, one in a thousand is wrong more often.
+    most = stats.binom.isf(0.001, studies, 0.05)
+    assert wrong["looks"] <= most < wrong["once"]
+
+
 @pytest.mark.parametrize("of_two", [False, True], ids=["coefficient", "ratio"])
 def test_stopping_at_any_look_errs_as_rarely_of_scatter(of_two: bool) -> None:
     """A scatter that lies at the bound, of one arm or of two, and passes at no more than 5 %."""
     looks, studies = (15, 30, 45, 60), 1000
     random, bound = np.random.default_rng(20261125), 100 * math.sqrt(math.expm1(0.01**2))
-    wrong = 0
+    wrong = {"once": 0, "looks": 0}
     for _ in range(studies):
         one, other = random.normal(0, 0.01, (2, 60))
-        for look in looks:
-            levels = levels_at(looks, look)
-            if of_two:
-                both = deviations_of(2 * one[:look], other[:look])
-                decided = scatter._ratio(both, (-math.inf, 2.0), levels, 2.0)
-            else:
-                decided = scatter._bounds(np.exp(one[:look]).tolist(), bound, levels)
-            if decided.outcome == EQUIVALENT:
-                wrong += 1
-                break
-    # Of those that err in just one of twenty, one in a thousand is wrong more often.
-    assert wrong <= stats.binom.isf(0.001, studies, 0.05)
+        for name in wrong:
+            for look in looks:
+                levels = ONE_LOOK if name == "once" else levels_at(looks, look)
+                if of_two:
+                    both = deviations_of(2 * one[:look], other[:look])
+                    decided = scatter._ratio(both, (-math.inf, 2.0), levels, 2.0)
+                else:
+                    decided = scatter._bounds(np.exp(one[:look]).tolist(), bound, levels)
+                if decided.outcome == EQUIVALENT:
+                    wrong[name] += 1
+                    break
+    most = stats.binom.isf(0.001, studies, 0.05)
+    assert wrong["looks"] <= most
+    assert wrong["looks"] < wrong["once"]
 
 
 def test_one_look_changes_no_p() -> None:

@@ -66,9 +66,13 @@ def test_ids_and_studies_are_checked(tmp_path: Path) -> None:
         data.register(tmp_path, data.claim(EQUIVALENCE, study="other"))
 
 
-def test_a_number_that_is_published_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="twice"):
-        data.register(tmp_path, data.claim(EQUIVALENCE), published="one,s,b,r,1,m,1,s,p\n" * 2)
+@pytest.mark.parametrize(
+    "lines, words",
+    [("one,s,b,r,1,m,many,s,p\n", "not a number"), ("one,s,b,r,1,m,1,s,p\n" * 2, "twice")],
+)
+def test_published_numbers_are_checked(tmp_path: Path, lines: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        data.register(tmp_path, data.claim(EQUIVALENCE), published=lines)
 
 
 def test_the_digest_is_about_what_decides_and_not_about_words(tmp_path: Path, monkeypatch) -> None:

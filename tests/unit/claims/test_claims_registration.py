@@ -68,9 +68,13 @@ def test_only_what_is_new_or_changed_is_added(tmp_path: Path) -> None:
     assert registration.missing(registration.load(path), current, LATE)[0].sha256 == "X"
 
 
-def test_a_list_out_of_order_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text", ["what,when\n", "what,sha256,registered\na,b,yesterday\n",
+             f"what,sha256,registered\na,b,{LATE}\nb,c,{EARLY}\n"]
+)  # fmt: skip
+def test_a_broken_list_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "registration.csv"
-    path.write_text(f"what,sha256,registered\na,b,{LATE}\nb,c,{EARLY}\n")
+    path.write_text(text)
     with pytest.raises(UserError):
         registration.load(path)
 

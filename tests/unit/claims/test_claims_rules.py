@@ -19,9 +19,7 @@ GROUPS = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text(encodin
 EXPECTED = (
     "verdict", "control", "cells", "blocks", "margin", "coverage", "capability", "scale"
 )  # fmt: skip
-TAKEN = (
-    "unit", "better", "label", "kind", "scales", "not_tested", "positive", "libraries"
-)  # fmt: skip
+TAKEN = ("unit", "better", "label", "kind", "scales", "not_tested", "positive")
 
 
 def _rows() -> list[Any]:
@@ -109,6 +107,14 @@ def test_rule(tmp_path: Path, row: Mapping[str, Any]) -> None:
 def test_a_published_effect_beside_ours(numbers, on_machine: str, on_cluster: str) -> None:
     assert compare(*numbers, cluster=False)[0] == on_machine
     assert compare(*numbers, cluster=True)[0] == on_cluster
+
+
+@pytest.mark.parametrize(("numbers", "is_same"), [
+    ((0.30, 0.05, 0.01, 0.09), True), ((-0.30, -0.05, -0.09, -0.01), True),
+    ((0.30, 0.01, -0.05, 0.09), False), ((0.30, -0.20, -0.30, -0.10), False),
+])  # fmt: skip
+def test_a_size_that_differs_says_whether_it_has_the_published_sign(numbers, is_same) -> None:
+    assert compare(*numbers, cluster=False)[1].startswith("same sign") == is_same
 
 
 @pytest.mark.parametrize(("rule", "options", "ratio", "blocks"), [

@@ -16,8 +16,24 @@ from parity.claims.finding import Finding
 from parity.claims.verdicts import TABLES
 
 EQUIVALENCE = data.same()
-DEARER = data.test_of("direction", expect="costs-more", smallest_effect_percent=5)
+DEARER_BY = {"expect": "costs-more", "smallest_effect_percent": 5}
+DEARER = data.test_of("direction", **DEARER_BY)
 BOTH = data.same({"arms": ["box", "crate"]})
+
+
+def test_other_libraries_and_unknown_ones_neither_support_nor_contradict(tmp_path: Path) -> None:
+    """A claim on binaries that are identical by hash passed without any hash."""
+    for digest, box, identity in (
+        ("f" * 64, 1.0, "libraries differ"), ("f" * 64, 1.2, "libraries differ"),
+        ("", 1.0, "not recorded"),
+    ):  # fmt: skip
+        values, libraries = data.quiet(box=box), {"box": digest}
+        made = judgement(tmp_path, EQUIVALENCE, values, libraries=libraries)
+        assert data.row(made).verdict == "inconclusive"
+        assert made.evidence["identity"].iloc[0] == identity
+        assert not digest or data.row(made).reason.startswith("confounded: libraries differ")
+    unknown = {"kind": "direction", "libraries": {"box": ""}}
+    assert judged(tmp_path, DEARER, data.quiet(box=1.2), **unknown).verdict == "supported"
 
 
 def found(ended: str, **facts) -> Finding:
@@ -40,6 +56,13 @@ def test_the_decisive_finding_is_the_most_strained_of_its_verdict() -> None:
     findings = [found("supported", strain=9.0), found("inconclusive", strain=1.0),
                 found("inconclusive", strain=2.0, arm="x")]  # fmt: skip
     assert judging.decisive(findings).arm == "x"
+
+
+@pytest.mark.parametrize(("box", "crate"), [(1.3, 1.06), (1.06, 1.3)])
+def test_of_two_that_are_equally_certain_the_nearer_to_nothing_is_shown(tmp_path, box, crate):
+    test = data.test_of("direction", {"arms": ["box", "crate"]}, **DEARER_BY)
+    found = judged(tmp_path, test, data.quiet(box=box, crate=crate), kind="direction")
+    assert found.verdict == "supported" and found.estimate == pytest.approx(1.06, rel=0.01)
 
 
 def test_what_is_missing_beside_what_is_there(tmp_path: Path) -> None:

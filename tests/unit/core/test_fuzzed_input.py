@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 import yaml
 from benchmark_help import GOLDEN, defaults
 from broken import SEED, Seen, in_text, in_values, places, with_value
+from golden_runs import golden_runs
 
 from parity.analysis import dataset as analysis_dataset
 from parity.analysis.dataset import load_exclusions
@@ -46,7 +47,7 @@ from parity.report.tables import published as published_values
 from parity.software.images import read_images
 
 CONFIG = Path(__file__).parents[3] / "config"
-OF_A_TEXT, OF_AN_IMPORT, OF_LINES = 110, 45, 300
+OF_A_TEXT, OF_AN_OUTPUT, OF_AN_IMPORT, OF_LINES = 110, 25, 45, 300
 
 Load = Callable[[Path], Any]
 
@@ -208,6 +209,17 @@ def _numbers(parsed: Parsed) -> list[float]:
 
 def _cannot_be(numbers: list[float]) -> bool:
     return not all(math.isfinite(number) and number >= 0 for number in numbers)
+
+
+def test_no_broken_output_gives_a_number_that_cannot_be() -> None:
+    """Outputs of every benchmark that has golden ones."""
+    chance, seen = random.Random(SEED), Seen("outputs of programs")
+    for run in golden_runs():
+        content = run.text.encode()
+        for number in range(OF_AN_OUTPUT if content else 0):
+            text = in_text(content, chance).decode(errors="replace")
+            seen.try_out(f"{run} {number}", lambda t=text, r=run: _numbers(r.parse(t)), _cannot_be)
+    seen.end(2_000)
 
 
 def test_no_broken_trace_does_either() -> None:

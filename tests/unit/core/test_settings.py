@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parity.core.errors import UserError
-from parity.core.settings import SCHEMAS, schema
+from parity.core.settings import SCHEMAS, load_yaml, schema
 from parity.plan.study import load_study
 from parity.plan.system import load_system, refuse_without_batch_system
 
@@ -98,6 +100,16 @@ def test_an_unknown_scale_is_refused_with_the_known_ones() -> None:
     known = "smoke, quick, hour, campaign, whole, sharp, machine, cluster"
     with pytest.raises(UserError, match=rf"no scale 'huge'(.|\n)*{known}"):
         load_study(STUDY, "huge")
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_make_the_reader_fail_otherwise(tmp_path_factory, content: bytes) -> None:
+    path = tmp_path_factory.mktemp("any") / "any.yaml"
+    path.write_bytes(content)
+    try:
+        load_yaml(path)
+    except UserError:
+        return
 
 
 def test_containers_of_a_node_are_a_parameter_only_where_they_are_written(tmp_path: Path) -> None:

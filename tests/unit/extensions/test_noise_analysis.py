@@ -71,6 +71,15 @@ def test_periodic_events_slow_programs_as_their_closed_form_says(step: float) ->
     assert replay.together(found, ONCE) == pytest.approx(period / (period - length), rel=1e-12)
 
 
+def test_a_quota_stops_a_large_program_for_all_of_it_in_each_step() -> None:
+    # 50 of 100 ms and a step of 1 ms: one plus what is left of the period over the step.
+    starts = np.arange(0, 30 * SECOND, 100 * MS) + 50 * MS
+    recorded = window(starts, np.full(len(starts), 50 * MS), 30 * SECOND)
+    slowdowns = replay.slowdowns(replay.delays([recorded], 1e-3), ONCE)[0]
+    assert slowdowns[0] == pytest.approx(2, rel=1e-3)
+    assert slowdowns[-1] == pytest.approx(51, rel=2e-3)
+
+
 @pytest.mark.parametrize("work", [3, 17, 60, 200, 1000])
 def test_the_law_of_delays_is_that_of_each_nanosecond(work: int) -> None:
     """Against a clock that goes on by one nanosecond at a time; some events touch each other."""

@@ -1,25 +1,10 @@
 """The command `parity import`, called as people call it."""
 
-import json
-
 import pytest
 
 from parity.analysis.analysis import analysed
 from parity.command_line.main import main
 from parity.core.errors import REFUSED
-
-
-@pytest.fixture
-def changed(tmp_path):
-    """Changes a golden document; gives the file that holds it then."""
-
-    def make(golden, change):
-        content = json.loads(golden.read_text())
-        change(content)
-        (file := tmp_path / golden.name).write_text(json.dumps(content))
-        return file
-
-    return make
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,11 +159,33 @@ def test_the_command_says_what_the_archive_lacks(tmp_path, capsys):
     assert last.startswith("draw them:  parity figures --archive imported-mine-")
 
 
+def test_a_real_report_of_reframe_becomes_verdicts(compared, capsys):
+    report = Path(__file__).parents[2] / "golden/imports/reframe.json"
+    table = compared(report, words=["--margin=5"])
+    assert "no second reference" not in capsys.readouterr().out
+    rows = {(row.arm, row.metric): row for row in table.itertuples()}
+    assert {arm for arm, _ in rows} == {"native-b", "bubblewrap"}
+    metrics = ("total_time", "events_per_second")
+    for metric in metrics:
+        assert rows["native-b", metric].control and rows["bubblewrap", metric].blocks == 6
+        assert rows["bubblewrap", metric].low95 < rows["bubblewrap", metric].high95
+    # One is the other's inverse, so both cost the same.
+    time, rate = (rows["bubblewrap", metric].estimate for metric in metrics)
+    assert time == pytest.approx(rate, rel=0.02)
+
+
 @pytest.mark.parametrize(("words", "said"), [
     (["--study=My study"], "'My study' is no name"),
     (["--margin=0"], "a margin of 0.0 %"),
     (["--better=time=less"], "unknown direction: less"),
     (["--form=xml"], "unknown form: xml"),
+    (["--reference=bare"], "no row is of the arm bare"),
 ])  # fmt: skip
 def test_a_bad_command_is_one_message(tmp_path, refused, words, said):
     assert said in refused(table(tmp_path / "t.csv"), words=words)
+
+
+def test_a_file_that_is_not_there_or_of_no_form_is_one_message(tmp_path, refused):
+    (tmp_path / "other.json").write_text("{}")
+    assert "there is no such file" in refused(tmp_path / "absent.csv")
+    assert "the form of these results is not known" in refused(tmp_path / "other.json")

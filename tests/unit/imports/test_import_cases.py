@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 CASES = Path(__file__).parents[2] / "golden/imports/cases"
-REFRAME = CASES / "reframe-lacking-value.json"
 HEAD = "block,case,arm,metric,value,unit,better"
 LATENCY = "# OSU MPI Latency Test v5.6.2\n# Size          Latency (us)\n1                       1\n"
 IOR = "IOR-" + (CASES / "ior-late-header.native-1.txt").read_text().partition("IOR-")[2]
@@ -43,9 +42,17 @@ def test_what_failed_is_lost(compared, name, blocks):
         assert (row.outcome, row.reason) == ("inconclusive", lost)
 
 
-def test_what_tests_stand_on_is_no_run_and_each_rerun_is_a_block(changed, compared):
-    def change(content):
-        runs = content["runs"]
+def report(tmp_path, change):
+    """A report of ReFrame, changed."""
+    content = json.loads((CASES / "reframe-lacking-value.json").read_text())
+    change(content["runs"])
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps(content))
+    return file
+
+
+def test_what_tests_stand_on_is_no_run_and_each_rerun_is_a_block(tmp_path, compared):
+    def change(runs):
         runs[0]["testcases"] = [
             {**test, "display_name": test["display_name"].partition(" %.")[0]}
             for test in runs[0]["testcases"]
@@ -55,7 +62,7 @@ def test_what_tests_stand_on_is_no_run_and_each_rerun_is_a_block(changed, compar
         runs[0]["testcases"].append(build)
         runs += [runs[0]] * 5
 
-    table = compared(changed(REFRAME, change), words=DOUBLE)
+    table = compared(report(tmp_path, change), words=DOUBLE)
     of_podman = table[(table["arm"] == "podman") & (table["metric"] == "elapsed")]
     assert list(of_podman["blocks"]) == [6]
 
@@ -85,6 +92,10 @@ IOR_UNLIKE = (
     ("constant task offset", "random task offset"),
     ("nodes               : 1", "nodes               : 2"),
 )
+IOR_WRONG = (
+    ("WARNING: incorrect data on read (5 errors found).", "incorrect data"),
+    ("[1] FAILED comparison of buffer containing 8-byte ints:", "FAILED comparison"),
+)
 # Of each pair of texts: the first, the second, and what is said of them.
 KILLED, SPOILED = (
     (CASES / f"{n}.txt").read_text() for n in ("osu-killed-1", "ior3-incorrect-data")
@@ -93,6 +104,10 @@ TEXTS = [
     *((text := f"{LATENCY}{death}\n", text, "did not end well") for death in DEATHS),
     (KILLED, KILLED, "did not end well: 'slurmstepd: error"),
     (SPOILED, SPOILED, "IOR says that it failed: FAILED comparison"),
+    *(
+        (text := IOR.replace("Summary of", f"{wrong}\nSummary of"), text, said)
+        for wrong, said in IOR_WRONG
+    ),
     (text := IOR.replace("100.00     4096", "0.00     4096"), text, "no number above zero"),
     *(
         (*(LATENCY.replace("# Size", f"{line}\n# Size") for line in lines), said)
@@ -111,17 +126,23 @@ def test_texts_of_runs_that_failed_or_ran_otherwise_are_refused(
     assert said in refused(*of_runs(tmp_path, text, other))
 
 
+def test_osu_s_pairs_of_processes_are_told(refused):
+    files = [CASES / f"osu-unlike.{arm}-1.txt" for arm in ("native", "podman")]
+    said = refused(*files, words=["--reference=osu-unlike.native"])
+    assert "pairs: '1', but '8' in osu-unlike.native-1.txt" in said
+
+
 def test_values_with_blanks_are_cases_of_their_own(compared):
     cases = set(compared(CASES / "reframe-tuple.json")["case"])
     assert cases == {"imported-t-size=-64-a", "imported-t-size=-64-b"}
 
 
-def test_two_values_that_would_get_one_name_are_refused(changed, refused):
-    def change(content):
-        for test, size in zip(content["runs"][0]["testcases"], ["(1 2)", "(1,2)"] * 3, strict=True):
+def test_two_values_that_would_get_one_name_are_refused(tmp_path, refused):
+    def change(runs):
+        for test, size in zip(runs[0]["testcases"], ["(1 2)", "(1,2)"] * 3, strict=True):
             test["display_name"] = test["display_name"].replace(" %.", f" %size={size} %.")
 
-    assert "two cases would be called t-size=-1-2" in refused(changed(REFRAME, change))
+    assert "two cases would be called t-size=-1-2" in refused(report(tmp_path, change))
 
 
 def experiment(name, arm, repeat=1, **more):
@@ -212,7 +233,7 @@ def test_how_a_text_was_kept_changes_nothing(tmp_path, compared, written):
 
 @pytest.mark.parametrize(("text", "like"), [
     ("-- started at 11/25 --\nmdtest-3.3.0 was launched with 2 total task(s)\n", "mdtest"),
-    ("0: # OSU\n1: # OSU\n", "several ranks"), ("{}", "form of these results is not known"),
+        ("0: # OSU\n1: # OSU\n", "several ranks"),
     ("arms,times\n1,2\n", "a table without the columns"),
 ])  # fmt: skip
 def test_what_is_not_read_here_is_named(tmp_path, refused, text, like):

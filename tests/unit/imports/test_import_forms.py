@@ -10,7 +10,6 @@ from parity.imports import ramble, reframe, table
 from parity.imports.rows import Options, Row, checked, converters
 
 GOLDEN = Path(__file__).parents[2] / "golden/imports"
-REFRAME = GOLDEN / "reframe.json"
 HEAD = "block,case,arm,metric,value,unit,better\n"
 GOOD = "1,lammps,native,time,10.5,s,lower\n1,lammps,podman,time,10.75,s,lower\n"
 
@@ -89,10 +88,11 @@ def test_raw_output_and_validity_have_to_be_there(tmp_path):
 
 def test_a_real_report_of_reframe_gives_its_numbers():
     """Golden: ReFrame 4.10.4 ran sysbench in three arms, six times each, on this machine."""
-    rows = checked(reframe.CONVERTER.rows(REFRAME, Options()))
+    path = GOLDEN / "reframe.json"
+    rows = checked(reframe.CONVERTER.rows(path, Options()))
     assert len(rows) == 3 * 6 * 2
     first = rows[0]._replace(where="", told=("", ""))
-    content = json.loads(REFRAME.read_text())["runs"][0]["testcases"][0]
+    content = json.loads(path.read_text())["runs"][0]["testcases"][0]
     value = content["perfvalues"]["generic:default:total_time"][0]
     told = ("0.0", "sysbench-threads=1", "native-a", "total_time", value, "s", "lower")
     assert first == Row(*told, source=content["unique_name"])
@@ -103,37 +103,46 @@ def test_a_real_report_of_reframe_gives_its_numbers():
     assert {row.block for row in rows} == {f"0.{number}" for number in range(6)}
 
 
-def test_a_failed_case_is_not_valid_and_a_reference_tells_the_way(changed):
+def _report(tmp_path, change):
+    content = json.loads((GOLDEN / "reframe.json").read_text())
+    change(content)
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps(content))
+    return file
+
+
+def test_a_failed_case_is_not_valid_and_a_reference_tells_the_way(tmp_path):
     def change(content):
         case = content["runs"][0]["testcases"][0]
         case["result"] = "fail"
         case["perfvalues"] = {"generic:default:score": [5, 4, None, 0.1, "points", "fail"]}
 
-    row = reframe.CONVERTER.rows(changed(REFRAME, change), Options())[0]
+    row = reframe.CONVERTER.rows(_report(tmp_path, change), Options())[0]
     assert (row.metric, row.unit, row.better, row.valid) == ("score", "points", "lower", False)
 
 
-def test_what_a_report_does_not_say_is_asked_for(changed):
+def test_what_a_report_does_not_say_is_asked_for(tmp_path):
+    path = GOLDEN / "reframe.json"
     with pytest.raises(UserError, match="has no runtime") as error:
-        reframe.CONVERTER.rows(REFRAME, Options(arm="runtime"))
+        reframe.CONVERTER.rows(path, Options(arm="runtime"))
     assert "arm, threads" in str(error.value)
 
     def change(content):
         values = content["runs"][0]["testcases"][0]["perfvalues"]
         values["generic:default:score"] = [5, 0, None, None, "points", "pass"]
 
-    file = changed(REFRAME, change)
+    file = _report(tmp_path, change)
     with pytest.raises(UserError, match="which way score in points is better"):
         reframe.CONVERTER.rows(file, Options())
     assert reframe.CONVERTER.rows(file, Options(better={"score": "higher"}))[2].better == "higher"
 
 
-def test_a_report_of_another_version_is_refused(changed):
+def test_a_report_of_another_version_is_refused(tmp_path):
     def change(content):
         content["session_info"]["data_version"] = "3.1"
 
     with pytest.raises(UserError, match=r"no run report of data version 4: 3\.1"):
-        reframe.CONVERTER.rows(changed(REFRAME, change), Options())
+        reframe.CONVERTER.rows(_report(tmp_path, change), Options())
 
 
 def test_ramble_s_repeats_are_numbers_and_its_summaries_are_none():

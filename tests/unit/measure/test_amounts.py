@@ -48,6 +48,14 @@ def test_the_amount_takes_the_target_or_a_tenth_more(amount, took, target):
     assert found <= max(1.1 * wanted, wanted + 1) + 1e-9 * wanted
 
 
+@pytest.mark.parametrize(
+    ("took", "target", "found"),
+    [(1.0, 0.4, 1200), (1.0, 0.001, 3), (1.0, 1e-9, 1), (2.8, 0.099, 99), (2.8, 0.1001, 110)],
+)
+def test_amounts_have_two_digits(took, target, found):
+    assert next_amount(2800, took, target, 10**9) == found
+
+
 class Timed(Benchmark):
     """Its wall clock is what it is sized by; it says that it is valid from some amount on."""
 

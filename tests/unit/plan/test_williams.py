@@ -1,12 +1,16 @@
-"""The order of arms: balanced in position and neighbours, so that no drift of a node moves it."""
+"""The order of arms: balanced in position and neighbours, and unmoved by a planted drift."""
 
 import itertools
 import math
+import random
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from parity.plan.making import arm_order
+
+DRIFT = 0.011  # of STREAM over the five positions of a case, as a log ratio
 
 
 def _arms(count: int) -> tuple[str, ...]:
@@ -15,6 +19,13 @@ def _arms(count: int) -> tuple[str, ...]:
 
 def _orders(arms: tuple[str, ...], blocks: int, seed: str = "s/1/case") -> list[tuple[str, ...]]:
     return [arm_order(arms, seed, number) for number in range(1, blocks + 1)]
+
+
+def _shuffles(arms: tuple[str, ...], blocks: int, seed: str) -> list[tuple[str, ...]]:
+    """The order before there were squares: each block shuffled by itself."""
+    return [
+        tuple(random.Random(f"{seed}/{number}").sample(arms, len(arms))) for number in range(blocks)
+    ]
 
 
 @pytest.mark.parametrize("count", range(1, 19))
@@ -50,3 +61,27 @@ def test_every_order_comes_first_equally_often_over_seeds() -> None:
     first = Counter(arm_order(_arms(3), str(seed), 1) for seed in range(6000))
     assert len(first) == math.factorial(3)
     assert all(abs(count - 1000) < 5 * 28.9 for count in first.values())
+
+
+def _drift(order, blocks) -> np.ndarray:
+    """What a linear drift alone makes of the mean log ratio of two arms, for 400 seeds."""
+    arms = _arms(5)
+    found = []
+    for seed in range(400):
+        orders = order(arms, blocks, f"drift/{seed}")
+        apart = [made.index("arm1") - made.index("arm0") for made in orders]
+        found.append(np.mean(apart) * DRIFT / (len(arms) - 1))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("blocks", [5, 7, 10, 30])
+def test_a_drift_over_the_positions_moves_shuffled_orders_and_no_squares(blocks: int) -> None:
+    # The difference of two positions of five has the variance 5, so a shuffled study of n
+    # blocks is off by a standard deviation of DRIFT / 4 * sqrt(5 / n): 0.27 % for 5 blocks.
+    shuffled, squared = _drift(_shuffles, blocks), _drift(_orders, blocks)
+    expected = DRIFT / 4 * math.sqrt(5 / blocks)
+    assert shuffled.std() == pytest.approx(expected, rel=0.15)
+    # Seven are a whole square, and two rows of the next.
+    assert squared.std() < 0.65 * shuffled.std() if blocks == 7 else np.abs(squared).max() < 1e-12
+    if blocks == 5:  # one study in six is off by more than a third of a percent by its order alone
+        assert np.mean(np.abs(shuffled) > 0.01 / 3) > 1 / 6

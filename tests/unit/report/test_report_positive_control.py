@@ -38,6 +38,14 @@ def _outcomes(view: View) -> dict[str, set[tuple[str, str]]]:
     return found
 
 
+def test_equivalence_needs_that_the_extra_work_was_seen(tmp_path) -> None:
+    seen = _outcomes(_view(tmp_path / "seen", 1.04))
+    assert seen[PLUS] == {(outcomes.DIFFERENT, "")}
+    assert seen["docker"] == {(outcomes.EQUIVALENT, "")}
+    blind = _outcomes(_view(tmp_path / "blind", 1.0))
+    assert blind[PLUS] == blind["docker"] == {(outcomes.INCONCLUSIVE, ASSAY)}
+
+
 # By a program's name: what it prints as its rate and the seconds that it takes, where there is so
 # many times the work and the run scatters by so much.
 PROGRAMS = {
