@@ -277,7 +277,8 @@ from pathlib import Path
 from parity.benchmarks.model import Program
 from parity.measure.attempt import Order, make_attempt
 from parity.measure.documents import ArmState, Gate
-from parity.measure.session import Allocation, Session
+from parity.measure.session import Session
+from parity.plan.system import Allocation
 from parity.plan.plan import Case
 from parity.plan.system import System
 from parity.runtimes import arms

@@ -27,9 +27,10 @@ from parity.measure.attempt import Order, make_attempt
 from parity.measure.block import end_interrupted
 from parity.measure.node_check import arm_state, host_namespaces, make_ready
 from parity.measure.places import WORK, make_places, new_attempt, only_one, processes_in
-from parity.measure.session import Allocation, Session
+from parity.measure.session import Session
 from parity.measure.timed_process import adopt
 from parity.plan.plan import Case
+from parity.plan.system import Allocation
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH
 

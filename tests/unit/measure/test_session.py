@@ -15,9 +15,8 @@ from parity.measure import node, node_check, session
 from parity.measure.documents import read_sessions
 from parity.measure.node import Idleness
 from parity.measure.node_check import AuditError
-from parity.measure.session import Allocation
 from parity.plan.plan import Plan
-from parity.plan.system import MpiLauncher, System
+from parity.plan.system import Allocation, MpiLauncher, System
 from parity.runtimes import arms
 from parity.software.images import ImageRecord
 

@@ -16,13 +16,14 @@ from trials import ANYWHERE, case_of
 from parity.benchmarks.model import Beside, NodeFacts, Program
 from parity.core.errors import UserError
 from parity.measure import side_by_side
-from parity.measure.attempt import Attempt, NotStarted, Order
+from parity.measure.attempt import Attempt, NotStarted, Order, ending_left_overs
 from parity.measure.block import _whole
 from parity.measure.documents import ArmState, Gate
 from parity.measure.documents import NotStarted as WhyNot
 from parity.measure.inner_command import evidence
-from parity.measure.session import Allocation, Session
+from parity.measure.session import Session
 from parity.plan.plan import IN_TURN, SIDE_BY_SIDE, Run
+from parity.plan.system import Allocation
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Image, Launch
 
@@ -304,3 +305,15 @@ def test_a_node_busy_in_every_window_is_paired(windows, obstacle, design, said, 
     monkeypatch.setattr(side_by_side.psutil, "cpu_count", lambda: 2)
     found = side_by_side.design_here(0.1)
     assert found.design == design and said in found.said and bool(said) == bool(found.said)
+
+
+def test_an_interrupted_pair_spares_what_either_of_its_runtimes_keeps(monkeypatch) -> None:
+    """Each attempt ended what the other's had left for good, such as Podman's catatonit."""
+    spared = list[set[str]]()
+    monkeypatch.setattr("parity.measure.attempt.end_orphans", spared.append)
+    monkeypatch.setattr("parity.measure.attempt._end_left_overs", lambda *_: None)
+    both = [SimpleNamespace(order=SimpleNamespace(arm=SimpleNamespace(lasting=names)), launch=None)
+            for names in ((), ("catatonit",))]  # fmt: skip
+    with pytest.raises(KeyboardInterrupt), ending_left_overs(*both):
+        raise KeyboardInterrupt
+    assert spared == [{"catatonit"}]

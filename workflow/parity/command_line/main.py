@@ -111,11 +111,18 @@ def add_options(parser: argparse.ArgumentParser, code: Callable[..., None]) -> N
         elif get_origin(kind) is Literal:
             parser.add_argument(word, choices=get_args(kind), default=default, help=help)
         elif get_origin(kind) is Mapping:
-            parser.add_argument(word, type=json.loads, required=True, metavar="JSON", help=help)
+            parser.add_argument(word, type=_json_object, required=True, metavar="JSON", help=help)
         else:
             one = kind if isinstance(kind, type) else get_args(kind)[0]
             at_most: Any = {"nargs": None if one is kind else "?", "required": not has_default}
             parser.add_argument(word, type=one, default=default, help=help, **at_most)
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError
+    return content
 
 
 def words_of(text: str, where: str) -> list[str]:
