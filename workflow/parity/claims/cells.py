@@ -18,7 +18,7 @@ from parity.analysis.decision import NONE
 from parity.analysis.evidence import Numbers, half_width, sample
 from parity.analysis.sequential import ONE_LOOK, Levels, strictest
 from parity.benchmarks import benchmarks
-from parity.benchmarks.description import OF_ANY
+from parity.benchmarks.description import CPU_SECONDS, OF_ANY, WORK
 from parity.claims.published import Published
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
@@ -26,6 +26,7 @@ from parity.runtimes import every_arm
 
 NODES, RANKS, PER_NODE = "nodes", "ranks", "containers_per_node"
 CONTAINERS = "containers"
+TIMES = (CPU_SECONDS.metric, WORK.metric)  # by clocks of ours: how long the timed work took, each
 # At which levels a comparison and its A/A pair are decided.
 BothLevels = tuple[Levels, Levels]
 AT_ONE_LOOK: BothLevels = (ONE_LOOK, ONE_LOOK)
@@ -119,10 +120,13 @@ class Cell:
     @property
     def seconds(self) -> float:
         """Length of the case's timed section, the shortest median of an arm; 0 if nothing tells."""
-        known = benchmarks().get(self.benchmark)
-        metric = known.timed or self.metric if known else self.metric
+        known, is_time = benchmarks().get(self.benchmark), self.metric in TIMES
+        metric = known.timed if known and known.timed and not is_time else self.metric
         took = [
-            median(known.seconds_of(metric, value, self.parameters) for value in of_arm.values())
+            median(
+                value if is_time else known.seconds_of(metric, value, self.parameters)
+                for value in of_arm.values()
+            )
             for of_arm in self.engine.numbers(self.case, metric).by_arm.values()
             if known and of_arm
         ]
