@@ -19,7 +19,7 @@ GROUPS = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text(encodin
 EXPECTED = (
     "verdict", "control", "cells", "blocks", "margin", "coverage", "capability", "scale"
 )  # fmt: skip
-TAKEN = ("unit", "better", "label", "kind", "scales", "not_tested", "positive")
+TAKEN = ("metric", "unit", "better", "label", "kind", "scales", "not_tested", "positive")
 
 
 def _rows() -> list[Any]:

@@ -120,16 +120,17 @@ class Cell:
     @property
     def seconds(self) -> float:
         """Length of the case's timed section, the shortest median of an arm; 0 if nothing tells."""
-        known, is_time = benchmarks().get(self.benchmark), self.metric in TIMES
-        metric = known.timed if known and known.timed and not is_time else self.metric
-        took = [
-            median(
-                value if is_time else known.seconds_of(metric, value, self.parameters)
-                for value in of_arm.values()
-            )
-            for of_arm in self.engine.numbers(self.case, metric).by_arm.values()
-            if known and of_arm
-        ]
+        known, metric = benchmarks().get(self.benchmark), self.metric
+        if known and known.timed and metric not in TIMES:
+            metric = known.timed
+
+        def lasted(value: float) -> float:
+            if metric in TIMES:
+                return value
+            return known.seconds_of(metric, value, self.parameters) if known else 0.0
+
+        of_arms = self.engine.numbers(self.case, metric).by_arm.values()
+        took = [median(map(lasted, of_arm.values())) for of_arm in of_arms if of_arm]
         return min(took, default=0.0)
 
     def evidence(self, ratio: bool = True, control: bool = False) -> Evidence:
