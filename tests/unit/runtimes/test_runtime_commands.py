@@ -336,18 +336,21 @@ def test_the_engine_of_cscs_gets_an_environment_of_its_own(tmp_path):
     }
 
 
-def test_what_sarus_loads(tmp_path, fake):
+@pytest.mark.parametrize(("told", "size"), [
+    ("47.04MB", 47_040_000), ("1.2GB", 1_200_000_000), ("3.5KB", 3500), ("812B", 812),
+])  # fmt: skip
+def test_what_sarus_loads(told, size, tmp_path, fake):
     said, sarus = fake("skopeo"), arms()["sarus"]
     fake(
         "sarus",
         "echo 'REPOSITORY           TAG               IMAGE ID      CREATED     SIZE     SERVER'",
-        "echo 'load/library/parity  abababababababab  2fe79f06fa6d  2018-01-31  47.04MB  load'",
+        f"echo 'load/library/parity  abababababababab  2fe79f06fa6d  2018-01-31  {told}  load'",
     )
     location = converted("sarus", tmp_path)
     copy, load = said.read_text().splitlines()
     assert copy.startswith(f"skopeo copy oci:{tmp_path}/oci:parity docker-archive:{tmp_path}/")
     assert load.startswith(f"sarus load --temp-dir={tmp_path}/")
-    assert (sarus.digest(location), sarus.size(location)) == ("sha256:2fe79f06fa6d", 47_040_000)
+    assert (sarus.digest(location), sarus.size(location)) == ("sha256:2fe79f06fa6d", size)
     assert sarus.digest("load/library/another:study") == ""
 
 

@@ -48,7 +48,9 @@ def cpu_times() -> dict[int, Any]:
     return dict(zip(numbers, psutil.cpu_times(percpu=True), strict=False))
 
 
-def steal_fraction(before: Any, after: Any, cpus: Sequence[int]) -> float:
+def steal_fraction(
+    before: Mapping[int, Any], after: Mapping[int, Any], cpus: Sequence[int]
+) -> float:
     """Share of CPU time that the hypervisor gave to others, of the CPU that lost most.
 
     Guest time is within user time in Linux. `before`, `after`: of `cpu_times`.
@@ -56,6 +58,8 @@ def steal_fraction(before: Any, after: Any, cpus: Sequence[int]) -> float:
     """
 
     def stolen(cpu: int) -> float:
+        if cpu not in before or cpu not in after:
+            return 1.0  # it went offline meanwhile
         names = [name for name in before[cpu]._fields if not name.startswith("guest")]
         spent = {n: max(0.0, getattr(after[cpu], n) - getattr(before[cpu], n)) for n in names}
         total = sum(spent.values())

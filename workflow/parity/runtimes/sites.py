@@ -60,7 +60,9 @@ class Sarus(Arm):
 
     def size(self, location: str) -> int:
         (size,) = (row[4] for row in self._rows(location))
-        return round(float(size[:-2]) * {"k": 1e3, "M": 1e6, "G": 1e9}[size[-2]])
+        [(number, prefix)] = re.findall(r"^([\d.]+)([KMGT]?)B$", size.upper())
+        thousands = 1000.0 ** " KMGT".index(prefix or " ")
+        return round(float(number) * thousands)
 
     def _rows(self, location: str) -> list[list[str]]:
         rows = map(str.split, output_of(["sarus", "images"]).splitlines())
@@ -89,7 +91,7 @@ class Shifter(Arm):
         gateway, system = site.get("imageGateway", ""), site.get("system", "")
         url = f"{gateway}/api/doimport/{system}/custom/{store_name(oci)}/"
         header = f"--header=authentication: {output_of(['munge', '-n']).strip()}"
-        asked = f'{{"filepath": "{destination}", "format": "squashfs"}}'
+        asked = json.dumps({"filepath": str(destination), "format": "squashfs"})
         output_of(["curl", "--fail", f"--data={asked}", header, url])
         location = f"custom:{store_name(oci)}"
         end = time.monotonic() + LONGEST_IMPORT_SECONDS
