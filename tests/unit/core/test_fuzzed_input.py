@@ -70,7 +70,18 @@ YAML_FILES: dict[str, Load] = {
     },
     **{
         f"systems/{name}.yaml": load_system
-        for name in ("machine", "slurm", "flux", "pbs", "epyc", "epyc2", "epyc3", "epyc4", "epyc5")
+        for name in (
+            "machine",
+            "slurm",
+            "flux",
+            "pbs",
+            "epyc",
+            "epyc2",
+            "epyc3",
+            "epyc4",
+            "epyc5",
+            "epyc7",
+        )
     },
 }
 CSV_FILES: dict[str, tuple[Load, tuple[str, ...]]] = {
