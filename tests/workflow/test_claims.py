@@ -14,7 +14,7 @@ from parity.records.dataset import archived
 
 ROOT = Path(__file__).parents[2]
 # One archive of each system: all of a system's are judged together.
-OF_MACHINE = "archive/machine,torrez19-cpu-spread,"
+OF_MACHINE = "archive/machine,torrez19-cpu-allruns,"
 SYSTEMS = {
     system: name for name, (system, _) in sorted(archived(ROOT / "results/archive").items())
 }  # fmt: skip
@@ -124,7 +124,7 @@ def test_another_verdict_fails_and_is_named(clone) -> None:
     path.write_text(text.replace(line, line.replace("inconclusive", "supported")))
     words = ["claims_expected", "--config", f"archive={SYSTEMS['machine']}"]
     said = refused(clone, *words, within=OFFLINE)
-    assert "torrez19-cpu-spread: expected supported, found inconclusive" in said
+    assert "torrez19-cpu-allruns: expected supported, found inconclusive" in said
     path.write_text(text)
 
 
