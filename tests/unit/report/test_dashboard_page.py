@@ -55,7 +55,8 @@ def test_the_page_holds_it_all_loads_nothing_and_no_text_breaks_out(document, tm
 
 def test_every_planned_run_is_there_once_per_attempt(view: View, document: Content) -> None:
     places = [FIELDS.index(name) for name in ("block", "run")]
-    found = [tuple(document.texts[row[at]] for at in places) for row in document.archives[0].runs]
+    both = (document.archives[0].runs[place] for place in places)
+    found = [tuple(document.texts[number] for number in run) for run in zip(*both, strict=True)]
     assert set(found) == set(tables.tuples(view.dataset.planned, "block", "run"))
     assert len(found) == len(view.dataset.runs)
 
@@ -96,7 +97,7 @@ def test_a_run_without_a_record_is_there_as_not_run(tmp_path: Path) -> None:
     gone = runs.iloc[0]
     lacking = replace(whole, dataset=replace(whole.dataset, runs=runs.iloc[1:]))
     made = page.content([lacking], [sample_claims.judgement(whole)], {})
-    last = dict(zip(FIELDS, made.archives[0].runs[-1], strict=True))
+    last = {name: of[-1] for name, of in zip(FIELDS, made.archives[0].runs, strict=True)}
     assert made.texts[last["run"]] == gone["run"]
     assert made.texts[last["reason"]] == "not-run"
     assert last["attempt"] == 0 and not last["counts"]

@@ -8,10 +8,11 @@ const outcomes = { ...wording.outcomes, ...wording.verdicts };
 
 const textFields = new Set(content.fields.texts);
 
-function unpackRun(row) {
+function unpackRun(columns, place) {
   const run = {};
-  content.fields.all.forEach((name, place) => {
-    run[name] = textFields.has(name) ? content.texts[row[place]] : row[place];
+  content.fields.all.forEach((name, column) => {
+    const value = columns[column][place];
+    run[name] = textFields.has(name) ? content.texts[value] : value;
   });
   run.command = run.command.map((word) => content.texts[word]);
   const values = new Map();
@@ -34,7 +35,7 @@ function grouped(rows, keyOfRow) {
 
 function opened(archive) {
   const blockOf = new Map(archive.blocks.map((block, place) => [block.block, { ...block, place }]));
-  const runs = archive.runs.map((row) => ({ ...unpackRun(row), dataset: archive.name }));
+  const runs = (archive.runs[0] ?? []).map((_, place) => ({ ...unpackRun(archive.runs, place), dataset: archive.name }));
   const runsOf = grouped(runs, (run) => `${run.case}\n${run.arm}`);
   for (const found of runsOf.values()) {
     found.sort((a, b) => blockOf.get(a.block).place - blockOf.get(b.block).place || a.attempt - b.attempt);
