@@ -113,9 +113,8 @@ IDLE = [Times(0, 0, 10, 0, 0, 0)] * 15
     ([Times(5, 0, 0, 0, 5, 5)], (0,), 0.5), ([START], (0,), 0.0),
 ])  # fmt: skip
 def test_steal_is_that_of_the_cpu_that_lost_most(after, cpus, share: float) -> None:
-    assert (
-        steal_fraction(dict(enumerate([START] * len(after))), dict(enumerate(after)), cpus) == share
-    )
+    before = dict.fromkeys(range(len(after)), START)
+    assert steal_fraction(before, dict(enumerate(after)), cpus) == share
 
 
 def test_a_cpu_that_goes_offline_lost_all_of_its_time() -> None:

@@ -358,11 +358,13 @@ def test_what_shifter_imports(tmp_path, fake, site):
     said = fake("mksquashfs")
     for name, line in (("munge", "echo MUNGE:x:"), ("curl", ":"), ("shifterimg", "echo 0a1b")):
         fake(name, line)
-    location = converted("shifter", tmp_path)
+    folder = tmp_path / 'a "clone"'  # which JSON has to escape
+    location = converted("shifter", folder)
     assert said.read_text().splitlines() == [
-        f"mksquashfs {tmp_path}/root {tmp_path}/image -noappend -no-progress -no-xattrs",
+        f"mksquashfs {folder}/root {folder}/image -noappend -no-progress -no-xattrs",
         "munge -n",
-        f'curl --fail --data={{"filepath": "{tmp_path}/image", "format": "squashfs"}} '
+        f'curl --fail --data={{"filepath": "{tmp_path}/a \\"clone\\"/image", '
+        '"format": "squashfs"} '
         "--header=authentication: MUNGE:x: "
         "http://gateway:5000/api/doimport/mycluster/custom/parity:abababababababab/",
         "shifterimg lookup custom:parity:abababababababab",

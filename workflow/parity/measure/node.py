@@ -53,13 +53,14 @@ def steal_fraction(
 ) -> float:
     """Share of CPU time that the hypervisor gave to others, of the CPU that lost most.
 
-    Guest time is within user time in Linux. `before`, `after`: of `cpu_times`.
+    Guest time is within user time in Linux. A CPU that went offline meanwhile lost all of its time.
+    `before`, `after`: of `cpu_times`.
     `cpus`: those that the program is bound to; a mean over many would hide what one of them lost.
     """
 
     def stolen(cpu: int) -> float:
         if cpu not in before or cpu not in after:
-            return 1.0  # it went offline meanwhile
+            return 1.0
         names = [name for name in before[cpu]._fields if not name.startswith("guest")]
         spent = {n: max(0.0, getattr(after[cpu], n) - getattr(before[cpu], n)) for n in names}
         total = sum(spent.values())
