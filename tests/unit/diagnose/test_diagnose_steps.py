@@ -132,7 +132,8 @@ def test_any_loader_is_one_and_a_program_of_another_c_library_comes_with_it(
     assert "program ffffffff" in first.container and "d" * 64 in first.loads
 
 
-SLEEP = ["/bin/sleep", "1"]
+# Workers beside it may let it wait for most of a second before it can be read.
+SLEEP = ["/bin/sleep", "3"]
 
 
 def test_what_is_preloaded_may_have_the_name_of_another_library(tmp_path, monkeypatch):
