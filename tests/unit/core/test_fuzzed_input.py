@@ -81,6 +81,7 @@ YAML_FILES: dict[str, Load] = {
             "epyc4",
             "epyc5",
             "epyc7",
+            "epyc8",
         )
     },
 }
