@@ -7,9 +7,10 @@ from msgspec.structs import replace
 from planted_truth.in_memory import numbers_of
 from trials import case_of, trial
 
-from parity.analysis import conclusions, evidence
-from parity.analysis.contrast import Engine
+from parity.analysis import conclusions, evidence, outcomes
+from parity.analysis.contrast import Engine, over
 from parity.analysis.dataset import Dataset
+from parity.analysis.decision import Decision
 from parity.plan.plan import Plan, PositiveControl
 from parity.plan.system import kind_of
 from parity.preview.simulated import Simulator, planned_runs, table_of
@@ -31,7 +32,8 @@ def _plan() -> Plan:
     return trial(case, arms=tuple(TRUTH), blocks=ROUNDS, **design)
 
 
-def _concluded() -> dict[str, dict[str, Any]]:
+def _engine(lost: tuple[str, ...] = ()) -> Engine:
+    """Of the planted truth; the runs of some arms were lost in blocks 1 to 9."""
     plan = _plan()
     runs, random = planned_runs(plan), np.random.default_rng(7)
     # What both of a pair meet is far more than what tells them apart.
@@ -40,9 +42,16 @@ def _concluded() -> dict[str, dict[str, Any]]:
     values = np.array([TRUTH[arm][0] for arm in runs["arm"]]) * np.exp(noise.to_numpy())
     metrics = numbers_of(runs, values, metric="cpu_seconds", unit="s", better="lower")
     nodes, images = (table_of(table, 0, {}) for table in (schema.NODES, schema.IMAGES))
+    if lost:
+        gone = runs["block"].str.contains("-b000") & runs["arm"].isin(lost)
+        metrics.loc[gone.to_numpy(), "valid"] = False
     dataset = Dataset("live/x", plan, "", kind_of(["vm"]), runs, metrics, nodes, images)
     of_case = evidence.numbers(evidence.counted_values(metrics, metrics.iloc[:0]))
-    made = [each.columns() for each, _ in conclusions.comparisons(Engine(dataset, of_case))]
+    return Engine(dataset, of_case)
+
+
+def _concluded() -> dict[str, dict[str, Any]]:
+    made = [each.columns() for each, _ in conclusions.comparisons(_engine())]
     return {row["arm"]: row for row in made}
 
 
@@ -53,6 +62,21 @@ def test_each_pair_tells_of_its_arm_alone() -> None:
         assert row["planned_blocks"] == row["blocks"] == ROUNDS
         assert row["low95"] < TRUTH[arm][0] < row["high95"] < row["low95"] + 0.01
         assert row["outcome"] == TRUTH[arm][1]
+
+
+def test_arms_of_different_pairs_are_compared_by_the_reference_beside_each() -> None:
+    """What one block met is in both of its runs, and in no other block of that number."""
+    engine, (case,) = _engine(), _plan().cases
+
+    def over_podman(engine: Engine) -> Decision:
+        return engine.decided(over(case.name, "cpu_seconds", "docker", ("podman",), 0.01))
+
+    decided = over_podman(engine)
+    low, high = decided.interval95
+    assert decided.blocks == ROUNDS and low < 1.05 < high < low + 0.012
+    assert decided.outcome == outcomes.DIFFERENT
+    for lost in ("docker", "podman"):
+        assert f"in {lost}" in over_podman(_engine((lost,))).reason
 
 
 def test_a_preview_draws_an_arm_in_its_own_blocks_alone() -> None:

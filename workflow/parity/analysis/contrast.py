@@ -138,7 +138,7 @@ class Engine:
         A reference without any number is left out; that there is no A/A pair then bars the rest.
         """
         cells = [
-            (weight, [self.numbers(case, contrast.metric).column(contrast.ratio, a) for a in arms])
+            (weight, [self._column(contrast, case, arm) for arm in arms])
             for weight, case, arms in contrast.terms
         ]
         most = max(len(columns) for _, columns in cells)
@@ -146,6 +146,21 @@ class Engine:
         there = [row for row in rows if row]
         common = sorted(set.intersection(*map(set, there))) if there else []
         return common, np.array([_at(common, row) for row in there]).T
+
+    def _column(self, contrast: Contrast, case: str, arm: str) -> Mapping[str, float]:
+        """What is summed of an arm by block, of another pair over the reference that is beside it.
+
+        Two arms of pairs share no block. Those of one number are near in time, and go by the name
+        of the contrast's own.
+        """
+        plan, numbers = self.dataset.plan, self.numbers(case, contrast.metric)
+        column = numbers.column(contrast.ratio, arm)
+        if len(plan.held_together(case, contrast.arm, contrast.reference)) == 1:
+            return column
+        beside, number_of = numbers.column(contrast.ratio, plan.reference), self.dataset.number_of
+        over = {number_of[block]: column[block] - beside[block] for block in column if block in beside}
+        own = ((block, number_of[block]) for block in numbers.of(contrast.arm))
+        return {block: over[number] for block, number in own if number in over}
 
     def evidence(self, contrast: Contrast) -> Evidence:
         """What a contrast is decided by, whatever its margin."""
@@ -160,9 +175,10 @@ class Engine:
             if contrast.reference in arms:
                 references += [arm for arm in arms if self.numbers(case, metric).of(arm)]
         losses = (
-            self._losses(case, metric, contrast.arm, reference, contrast.ratio)
+            self._losses(case, metric, arm, beside, contrast.ratio)
             for case in cases
             for reference in dict.fromkeys(references)
+            for arm, beside in self.dataset.plan.held_together(case, contrast.arm, reference)
         )
         levels = (self.dataset.levels(case, contrast.arm) for case in cases)
         means = effects.mean(axis=1) if blocks else np.zeros(0)

@@ -14,6 +14,7 @@ import pandas as pd
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.contrast import Contrast, Engine, Evidence, natives, over
+from parity.analysis.dataset import worst
 from parity.analysis.decision import NONE
 from parity.analysis.evidence import Numbers, half_width, sample
 from parity.analysis.sequential import ONE_LOOK, Levels, strictest
@@ -197,11 +198,14 @@ class JudgingData(Analysed):
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
         """A comparison of two arms of the plan in one of its cases."""
         planned, of_case = self.plan.case(case), self.engine.numbers(case, metric)
-        sides, common = (arm, against), of_case.of(arm).keys() & of_case.of(against).keys()
+        identities = (
+            self.dataset.identity([case], (one, other), of_case.of(one).keys() & of_case.of(other))
+            for one, other in self.plan.held_together(case, arm, against)
+        )
         return Cell(
             self.engine, planned.benchmark, case, metric, arm, against, planned.parameters,
-            identity=self.dataset.identity([case], sides, common),
-            shortage=self.dataset.shortage(case, sides), natives=natives(self.plan, case),
+            identity=worst(identities), shortage=self.dataset.shortage(case, (arm, against)),
+            natives=natives(self.plan, case),
         )  # fmt: skip
 
     def absence(self, case: str, arm: str) -> str:

@@ -151,6 +151,12 @@ class Design(Document, frozen=True):
         """Whether the blocks of a case, or of a shorter run, are such pairs."""
         return self.is_paired or case in self.pairs
 
+    def held_together(self, case: str, arm: str, against: str) -> tuple[tuple[str, str], ...]:
+        """The two arms if blocks hold both; of different pairs each with the reference beside it."""
+        if not self.in_pairs(case) or self.reference in (arm, against):
+            return ((arm, against),)
+        return (arm, self.reference), (against, self.reference)
+
     def quantities(self, case: Case) -> tuple[Quantity, ...]:
         """What is compared of a case, or could be: all that its program gives, or CPU time."""
         told = (CPU_SECONDS,) if self.in_pairs(case.name) else case.definition.metrics
