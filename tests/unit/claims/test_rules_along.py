@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from claims_data import judged, levels
 from scipy import stats
+from trials import case_of, trial
 
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import SAME, Place
@@ -92,7 +93,7 @@ def shared(random: np.random.Generator) -> Series:
         for block, number in number_of.items()
     }
     dataset = SimpleNamespace(
-        plan=SimpleNamespace(reference="native-a", double="native-b"), margins={},
+        plan=trial(case_of()), margins={},
         places=places, number_of=number_of, levels=lambda *_: ONE_LOOK,
     )  # fmt: skip
     numbers = {

@@ -158,7 +158,8 @@ class Engine:
         if len(plan.held_together(case, contrast.arm, contrast.reference)) == 1:
             return column
         beside, number_of = numbers.column(contrast.ratio, plan.reference), self.dataset.number_of
-        over = {number_of[block]: column[block] - beside[block] for block in column if block in beside}
+        there = column.keys() & beside
+        over = {number_of[block]: column[block] - beside[block] for block in there}
         own = ((block, number_of[block]) for block in numbers.of(contrast.arm))
         return {block: over[number] for block, number in own if number in over}
 

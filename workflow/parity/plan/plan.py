@@ -152,7 +152,7 @@ class Design(Document, frozen=True):
         return self.is_paired or case in self.pairs
 
     def held_together(self, case: str, arm: str, against: str) -> tuple[tuple[str, str], ...]:
-        """The two arms if blocks hold both; of different pairs each with the reference beside it."""
+        """The two arms if blocks hold both; of different pairs each with the reference beside."""
         if not self.in_pairs(case) or self.reference in (arm, against):
             return ((arm, against),)
         return (arm, self.reference), (against, self.reference)
