@@ -9,7 +9,7 @@ from trials import case_of, trial
 
 from parity.analysis import conclusions, evidence, outcomes
 from parity.analysis.contrast import Engine, over
-from parity.analysis.dataset import Dataset
+from parity.analysis.dataset import SAME, Dataset
 from parity.analysis.decision import Decision
 from parity.plan.plan import Plan, PositiveControl
 from parity.plan.system import kind_of
@@ -88,3 +88,6 @@ def test_a_preview_draws_an_arm_in_its_own_blocks_alone() -> None:
     blocks = {arm: {b.name for b in plan.blocks if arm in {r.arm for r in b.runs}} for arm in TRUTH}
     assert {arm: set(of_arm) for arm, of_arm in by_arm.items()} == blocks
     assert drawn.cell(case.name, "cpu_seconds", "podman", "native-a").natives == ("native-a",)
+    # Of two pairs it is asked of each whether it ran what the reference beside it ran.
+    of_two_pairs = drawn.cell(case.name, "cpu_seconds", "podman", "docker")
+    assert (of_two_pairs.blocks, of_two_pairs.identity) == (ROUNDS, SAME)
