@@ -93,8 +93,8 @@ def shared(random: np.random.Generator) -> Series:
         for block, number in number_of.items()
     }
     dataset = SimpleNamespace(
-        plan=trial(case_of()), margins={},
-        places=places, number_of=number_of, levels=lambda *_: ONE_LOOK,
+        plan=trial(case_of()), margins={}, places=places, number_of=number_of,
+        levels=lambda *_: ONE_LOOK,
     )  # fmt: skip
     numbers = {
         (f"spin-{level}", "time"): Numbers(
