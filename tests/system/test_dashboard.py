@@ -205,6 +205,12 @@ def test_from_a_claim_to_a_run_and_back(context, address, view) -> None:
     command = opened.get_by_label("Exact command", exact=True).inner_text()
     assert shlex.split(opened.locator("pre.command").text_content()) == json.loads(run["command"])
     assert command.startswith("docker run")
+    seen = opened.locator("details", has_text="What the process itself saw")
+    seen.locator("summary").click()
+    parts = (seen.locator(part).all_inner_texts() for part in ("dt", "dd"))
+    told, whole = dict(zip(*parts, strict=True)), json.loads(run["evidence"])
+    assert {"marker", "namespace.mnt", "seccomp"} <= told.keys()
+    assert whole | told == whole
     opened.get_by_role("navigation").get_by_role("link", name="Docker").click()
     expect(opened.get_by_role("heading", level=1)).to_contain_text("Docker against Native A")
     opened.go_back()

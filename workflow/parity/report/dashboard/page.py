@@ -32,13 +32,15 @@ from parity.report.view import ComparedRow, View, rows_of
 
 # Columns of a run that are texts, and those that are numbers or none.
 TEXTS = ("block", "run", "case", "arm", "stage", "reason", "detail", "started", "parameters",
-         "evidence", "image_digest", "binary_sha256", "closure_sha256", "environment_sha256",
+         "image_digest", "binary_sha256", "closure_sha256", "environment_sha256",
          "stdout_sha256")  # fmt: skip
 NUMBERS = ("attempt", "position", "session", "exit_code", "wall_seconds", "user_seconds",
            "system_seconds", "steal_fraction", "load_before")  # fmt: skip
 # The columns of runs: these, then whether it is the last attempt, whether its numbers count, its
-# command, its numbers.
-FIELDS = (*TEXTS, *NUMBERS, "final", "counts", "command", "metrics")
+# command, what it saw of where it ran, its numbers.
+FIELDS = (*TEXTS, *NUMBERS, "final", "counts", "command", "evidence", "metrics")
+# What a run saw of a clock, other in each: the records have them, quantities what follows of them.
+CLOCKS = ("began", "ended")
 Texts = dict[str, int]  # the number of each text so far
 DIGITS = 10  # of a number: nothing is measured or shown to more, and the rest would not compress
 _OF_IMAGES = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
@@ -193,7 +195,8 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
     """The columns of `FIELDS`, of every attempt and every planned run that has no record.
 
     They hold numbers of texts, since two thousand command lines repeat the same few words: of
-    each word of a command, and of each metric with its value. New ones are added to `texts`.
+    each word of a command, of each thing that was seen with what it was, and of each metric with
+    its value. New ones are added to `texts`.
     """
 
     def numbered(words: Iterable[str]) -> list[int]:
@@ -216,15 +219,23 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
         rows.append([
             *numbered(run[text] for text in TEXTS), *(run[number] for number in NUMBERS),
             run["final"], run["final"] and name in counted,
-            numbered(json.loads(run["command"] or "[]")), metrics[*name, run["attempt"]],
+            numbered(json.loads(run["command"] or "[]")), numbered(_seen(run["evidence"])),
+            metrics[*name, run["attempt"]],
         ])  # fmt: skip
     # What left nothing was not made yet.
     for run in _records(dataset.planned):
         if (run["block"], run["run"]) not in recorded:
             run |= {"stage": "planned", "reason": NOT_RUN}
             none = [0 if number == "attempt" else None for number in NUMBERS]
-            rows.append([*numbered(run.get(t, "") for t in TEXTS), *none, True, False, [], []])
+            rows.append([*numbered(run.get(t, "") for t in TEXTS), *none, True, False, [], [], []])
     return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _seen(evidence: str) -> Iterable[str]:
+    """What a run said of where it ran, each followed by what it is."""
+    for what, value in json.loads(evidence or "{}").items():
+        if what not in CLOCKS:
+            yield from (what, value if isinstance(value, str) else json.dumps(value))
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -8,18 +8,19 @@ const outcomes = { ...wording.outcomes, ...wording.verdicts };
 
 const textFields = new Set(content.fields.texts);
 
+// Of names and values in turn, each name with its value.
+const pairs = (row) => row.flatMap((name, place) => (place % 2 ? [] : [[name, row[place + 1]]]));
+
 function unpackRun(columns, place) {
   const run = {};
   content.fields.all.forEach((name, column) => {
     const value = columns[column][place];
     run[name] = textFields.has(name) ? content.texts[value] : value;
   });
-  run.command = run.command.map((word) => content.texts[word]);
-  const values = new Map();
-  for (let place = 0; place < run.metrics.length; place += 2) {
-    values.set(content.texts[run.metrics[place]], run.metrics[place + 1]);
-  }
-  run.metrics = values;
+  const textsOf = (numbers) => numbers.map((number) => content.texts[number]);
+  run.command = textsOf(run.command);
+  run.evidence = pairs(textsOf(run.evidence));
+  run.metrics = new Map(pairs(run.metrics).map(([metric, value]) => [content.texts[metric], value]));
   return run;
 }
 

@@ -18,8 +18,7 @@ function nodePart(node, { dataset, block }) {
 
 function imagePart(run) {
   // What was never started, or measured elsewhere, has no witness either.
-  const isSeen = Object.keys(JSON.parse(run.evidence || "{}")).length > 0;
-  if (!run.image_digest) return facts([["Image", isSeen ? "none: it ran on the host itself" : "not recorded"]]);
+  if (!run.image_digest) return facts([["Image", run.evidence.length ? "none: it ran on the host itself" : "not recorded"]]);
   const chain = [];
   const { images } = archives.get(run.dataset);
   let image = images.find((each) => each.digest === run.image_digest);
@@ -40,9 +39,8 @@ const metricRows = (run) => [...run.metrics.keys()].sort().map((metric) => {
 });
 
 function evidencePart(run) {
-  const seen = Object.entries(JSON.parse(run.evidence || "{}"))
-    .map(([what, value]) => [what, typeof value === "string" ? value : JSON.stringify(value)]);
-  return element("details", {}, element("summary", {}, "What the process itself saw of where it ran"), facts(seen));
+  const title = "What the process itself saw of where it ran";
+  return element("details", {}, element("summary", {}, title), facts(run.evidence));
 }
 
 function usedBy(run) {
