@@ -67,6 +67,23 @@ def test_every_archive_is_small_and_drawn(drawn, name: str) -> None:
     assert (made / "summary.txt").exists()
 
 
+def test_figures_that_stand_for_published_ones_are_drawn_of_the_archives_beside_them(drawn) -> None:
+    text = (ROOT / "docs/reproduce.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
+    named = [[re.findall(r"`([^`]+)`", cell) for cell in row[2:4]] for row in rows]
+    for figures, archives in filter(any, named):
+        there = {
+            name: {figure for figure in figures if _is_drawn(drawn[0], name, figure)}
+            for name in archives
+        }
+        assert all(there.values()), there
+        assert set().union(*there.values()) == {*figures}
+
+
+def _is_drawn(clone: Path, archive: str, figure: str) -> bool:
+    return (clone / f"results/archive/{archive}/figures/{figure}.png").exists()
+
+
 def test_the_answer_of_any_archive_is_printed_first_and_once(drawn) -> None:
     other = next(name for name in ARCHIVES if name != ARCHIVE.name)
     call = called(drawn[0], "figures", "--config", f"archive={other}", within=OFFLINE)
