@@ -97,6 +97,8 @@ def test_claims_of_a_user_are_listed_apart(clone) -> None:
     assert len(published) == 85 and set(published["register"]) == {"claims"}
     two = [*words[:2], "claims=['our-site.yaml','other/our-site.yaml']"]
     assert "have the same name" in refused(clone, *two, within=OFFLINE)
+    said = refused(clone, *words[:2], "claims=['absent.yaml']", within=OFFLINE)
+    assert "there is no such file\n  where:   config/config.yaml: claims: absent.yaml" in said
     # A claim is registered by its name, so it may not have that of a published one.
     (clone / "our-site.yaml").write_text(OWN.replace("our-stream", "torrez19-libaio"))
     said = refused(clone, *words, within=OFFLINE)

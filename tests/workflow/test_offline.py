@@ -101,6 +101,11 @@ def test_who_asks_to_be_shown_what_was_not_measured_measures_nothing(new_clone) 
     said = refused(clone, "figures", "--config", "data=live", within=OFFLINE)
     assert "nothing was measured in this folder yet" in said and "results/live/" in said
     assert not (clone / "results/live").exists() and not [*clone.glob(".snakemake/locks/*")]
+    live = re.search(r"results/live/\S+", said)[0]
+    succeeded(clone, f"{live}/plan.json", within=OFFLINE)
+    said = refused(clone, "figures", "--config", "data=live", within=OFFLINE)
+    assert "nothing was measured in this folder yet" in said
+    assert not (clone / "results/blocks").exists()
 
 
 def test_figures_of_one_archive_draw_no_other_one_and_work_where_a_path_has_a_space(

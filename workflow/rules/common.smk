@@ -109,6 +109,14 @@ if len(OWN_CLAIMS) < len(OWN_FILES) or "claims" in OWN_CLAIMS:
         "  to do:   give each a name of its own, neither claims.yaml nor findings.yaml"
     )
 
+for path in OWN_CLAIMS.values():
+    if not os.path.exists(path):
+        raise WorkflowError(
+            "parity: there is no such file\n"
+            f"  where:   config/config.yaml: claims: {path}\n"
+            "  to do:   correct the path, or make the file"
+        )
+
 
 wildcard_constraints:
     source="live|archive",

@@ -78,11 +78,11 @@ def measured_before(wildcards):
 
 
 def measured_here(wildcards):
-    """Nothing, once live data that are to be shown were planned: who asks for figures does not ask to measure."""
-    if CHOSEN == LIVE and not os.path.exists(f"{LIVE}/plan.json"):
+    """Nothing, once live data that are to be shown were gathered: who asks for figures does not ask to measure."""
+    if CHOSEN == LIVE and not os.path.exists(f"{LIVE}/records/metrics.parquet"):
         # An exception here is shown with a traceback.
         sys.exit(
-            "parity: nothing was measured in this folder yet\n"
+            "parity: nothing was measured in this folder yet to the end of its plan\n"
             f"  where:   {LIVE}\n"
             "  to do:   snakemake all measures here; --config data=archive shows the archives"
         )

@@ -120,6 +120,8 @@ def test_what_cannot_be_measured_leaves_no_folder(folder: Path, refused) -> None
     assert "there is no program ./none" in refused(program="./none")
     assert "'My study' is no name" in refused("--name=My study")
     assert "there is no image none.sif" in refused("--image=none.sif")
+    for option in ("--image", "--pattern", "--shorter"):
+        assert f"an empty text\n  where:   {option}" in refused(f"{option}= ")
     assert "where:   --shorter" in refused("--shorter=./solver 'a", "--share=0.1")
     with pytest.raises(SystemExit, match=str(REFUSED)):
         main(["measure", "--runtimes=docker", "--", "./solver", "a\nb"])
@@ -172,7 +174,10 @@ def test_the_same_words_go_on_with_more_minutes_and_others_are_refused(
     (folder / "parity-empty").mkdir()
     assert "parity-empty is there already" in refused("--name=empty")
     assert not [*(folder / "parity-empty").iterdir()]
-    file.write_text(file.read_text().replace("  measure:", "  quick:"))
+    whole = file.read_text()
+    file.write_text(f"{whole}image: {{from: /some/image.sif}}\n")
+    assert "with another image" in refused(*words[2:5])
+    file.write_text(whole.replace("  measure:", "  quick:"))
     assert "parity-solver is there already" in refused("--margin=7")
 
 

@@ -178,6 +178,9 @@ def test_a_real_report_of_reframe_becomes_verdicts(compared, capsys):
     (["--study=My study"], "'My study' is no name"),
     (["--margin=0"], "a margin of 0.0 %"),
     (["--better=time=less"], "unknown direction: less"),
+    (["--better=speed=lower"], "unknown metric: speed"),
+    (["--better=time=higher"], "the files say lower of time"),
+    (["--reference=native", "--double=native"], "native is the reference itself"),
     (["--form=xml"], "unknown form: xml"),
     (["--reference=bare"], "no row is of the arm bare"),
 ])  # fmt: skip

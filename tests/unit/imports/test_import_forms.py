@@ -47,6 +47,7 @@ BAD = {
     "no column better": (HEAD.replace(",better", "") + GOOD, "missing columns: better"),
     "another column": (HEAD.replace("block", "blck") + GOOD, "the columns are not those"),
     "a column twice": (HEAD.replace("block", "arm") + GOOD, "the columns are not those"),
+    "a head alone": (HEAD, "to do:   add a row a run"),
     "too few cells": (HEAD + GOOD + "2,lammps,native\n", "3 cells instead of 7"),
     "twice": (HEAD + GOOD + GOOD, "comes twice in block 1"),
     "a unit that changes": (HEAD + GOOD + "2,lammps,native,time,9,ms,lower\n", "it was in s"),

@@ -110,6 +110,29 @@ def test_a_pair_is_as_long_as_pairs_and_not_as_what_is_in_turn(tmp_path) -> None
     assert [is_time_over(plan, tmp_path, block.name) for block in others] == [True, False]
 
 
+@pytest.mark.parametrize("pattern", ["took (.*) s", "lasted (.*) s"])
+def test_a_first_block_in_which_a_pattern_fits_nothing_ends_it(tmp_path, pattern: str) -> None:
+    read = {"name": "time", "pattern": pattern, "unit": "s", "better": "lower"}
+    command = {"title": "Mine", "program": ["/mine"], "binaries": ["/mine"], "metrics": [read]}
+    mine = replace(case_of(), name="mine", benchmark="mine", parameters={"command": command},
+                   primary=("time",))  # fmt: skip
+    plan = trial(mine)
+    (of,) = plan.blocks
+    for run in of.runs:
+        attempt = places.new_attempt(tmp_path / of.name / "runs" / run.name)
+        (attempt / "stdout").write_text("lasted 2 s\n")
+        (attempt / "stderr").write_text("")
+        RECORD.write_in(attempt, run_record_of())
+    BLOCK.write_in(
+        tmp_path / of.name, replace(block_record_of(sessions=0), name=of.name, runs=of.runs)
+    )
+    if pattern.startswith("lasted"):
+        block._refuse_vain(plan, tmp_path / of.name)
+    else:
+        with pytest.raises(UserError, match="unparsable: time: 0 lines match instead of one"):
+            block._refuse_vain(plan, tmp_path / of.name)
+
+
 @pytest.mark.parametrize(("design", "failed", "reason", "is_vain"), [
     (IN_TURN, {"namespaces"}, "exit-status", True), (IN_TURN, {*PAIR}, "signal", True),
     (IN_TURN, set(), "", False), (IN_TURN, {"native-b"}, "exit-status", False),

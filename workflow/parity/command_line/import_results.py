@@ -39,7 +39,9 @@ def import_(
     """
     refuse_name(study, "--study", _STUDY)
     if margin is not None and not 0 < margin < 100:
-        raise UserError(f"a margin of {margin} %", where="--margin", allowed="0 to 100")
+        raise UserError(
+            f"a margin of {margin} %", where="--margin", allowed="more than 0, below 100"
+        )
     directions = dict(word.partition("=")[::2] for word in better)
     refuse_unknown(directions.values(), DIRECTIONS, "--better", "direction")
     converter, options = converter_of(files, form), Options(arm, directions)
@@ -47,8 +49,16 @@ def import_(
     if converter.are_alike:
         refuse_unlike(rows)
     rows = checked(rows, converter.may_lack)
+    told = {row.metric: row.better for row in rows}
+    refuse_unknown(directions, told, "--better", "metric")
+    for metric, direction in directions.items():
+        if told[metric] != direction:
+            raise UserError(f"the files say {told[metric]} of {metric}", where="--better")
     arms = {row.arm for row in rows}
     reference = reference or next((arm for arm in REFERENCES if arm in arms), "")
+    if double == reference != "":
+        action = "name the arm that ran the reference once more, or leave it out"
+        raise UserError(f"{double} is the reference itself", where="--double", action=action)
     double = double or (DOUBLES[reference] if DOUBLES.get(reference) in arms else reference)
     fraction = None if margin is None else margin / 100
     pair, now = (reference, double), datetime.now(UTC)

@@ -57,8 +57,9 @@ PROFILE = "profiles/default/profile.yaml"
 
 def measure(
     *program: str, runtimes: str = OFFERED, minutes: float = 10, margin: float = 2,
-    cpus: int | None = None, image: str = "", packages: str = "", pattern: str = "",
-    better: Literal["lower", "higher"] = "lower", name: str = "", shorter: str = "",
+    cpus: int | None = None, image: str | None = None, packages: str = "",
+    pattern: str | None = None, better: Literal["lower", "higher"] = "lower", name: str = "",
+    shorter: str | None = None,
     share: float = 0, design: Literal["auto", "in-turn", "side-by-side"] = "auto",
 ) -> None:  # fmt: skip
     """Measure what containers cost a program: -- ./solver in.dat.
@@ -90,6 +91,12 @@ def measure(
     # What a study takes as well, said of the words of this command.
     most = os.cpu_count() or 1
     refuse_out_of_range(margin=(margin, 100), minutes=(minutes, 100_000), cpus=(cpus, most))
+    # A variable of a shell that is not set, say: without them something else is measured.
+    for option, text in {"image": image, "pattern": pattern, "shorter": shorter}.items():
+        if text is not None and not text.strip():
+            raise UserError(
+                "an empty text", where=f"--{option}", action="give one, or leave it out"
+            )
     if pattern:
         check_pattern(pattern, 1, "--pattern")
     if image and packages:
@@ -101,7 +108,7 @@ def measure(
         refuse_no_image(image, "--image")
         # A path of any folder, or a digest of a store.
         image = os.path.normpath(here / image) if Path(image).exists() else image
-    own, shorter = own_program(program, bool(image), here), shorter.strip()
+    own = own_program(program, bool(image), here)
     name = name or own.name
     refuse_name(name, "--name", STUDY)
     folder = here / f"parity-{name}"
@@ -125,8 +132,8 @@ def measure(
         refuse_out_of_range(cpus=(cpus, 1))
         cpus = 1
     study = study_of(
-        own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image, design=how,
-        metrics=[read_by(pattern, better)] if pattern else [], share=share,
+        own, name, in_arms, margin=margin, minutes=minutes, cpus=cpus, image=image or "",
+        design=how, metrics=[read_by(pattern, better)] if pattern else [], share=share,
         shorter=own_program(words_of(shorter, "--shorter"), bool(image), here) if shorter else None,
     )  # fmt: skip
     check(study, schema("study"), "the words of this command")
@@ -205,7 +212,8 @@ def _of_image(of_arms: Sequence[Arm]) -> str:
 def _refuse_another_study(study: Mapping[str, Any], file: Path) -> None:
     """Refuse (UserError) to go on in a folder whose study is not this one; minutes may differ."""
     known = {**load_yaml(file)} if file.exists() else {"scales": {}}
-    other = [key for key in study if key != "scales" and known.get(key) != study[key]]
+    other = [key for key in {**known, **study} if known.get(key) != study.get(key)]
+    other = [key for key in other if key != "scales"]
     designs = {each["scales"].get(SCALE, {}).get("design") for each in (study, known)}
     other += ["design"] * (len(designs) > 1)
     if other:

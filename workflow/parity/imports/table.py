@@ -27,7 +27,7 @@ def rows(path: Path, options: Options) -> list[Row]:
     given = read_rows(path, NEEDED, OPTIONAL, LARGEST)
     if not 0 < len(given) <= MOST_ROWS:
         problem = f"the table has {len(given) or 'no'} rows"
-        action = "import each benchmark as a study of its own"
+        action = "import each benchmark as a study of its own" if given else "add a row a run"
         raise UserError(problem, where=str(path), allowed=f"1 to {MOST_ROWS}", action=action)
     rows = []
     for index, cells in enumerate(given):
