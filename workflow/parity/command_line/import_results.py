@@ -53,7 +53,9 @@ def import_(
     refuse_unknown(directions, told, "--better", "metric")
     for metric, direction in directions.items():
         if told[metric] != direction:
-            raise UserError(f"the files say {told[metric]} of {metric}", where="--better")
+            action = "leave it out: the files say which way is better"
+            problem = f"the files say {told[metric]} of {metric}"
+            raise UserError(problem, where="--better", action=action)
     arms = {row.arm for row in rows}
     reference = reference or next((arm for arm in REFERENCES if arm in arms), "")
     if double == reference != "":
