@@ -71,6 +71,7 @@ def test_figures_that_stand_for_published_ones_are_drawn_of_the_archives_beside_
     text = (ROOT / "docs/reproduce.md").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
     named = [[re.findall(r"`([^`]+)`", cell) for cell in row[2:4]] for row in rows]
+    assert any(figures for figures, _ in named)
     for figures, archives in filter(any, named):
         there = {
             name: {figure for figure in figures if _is_drawn(drawn[0], name, figure)}
