@@ -67,9 +67,25 @@ def busy(cpu: int | str) -> Iterator[None]:
             beside.kill()
 
 
+def _times(pid: int) -> tuple[int, int]:
+    """Nanoseconds that a process ran, and that it was ready to and did not."""
+    ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
+    return int(ran), int(waited)
+
+
 def _waited(pids: Sequence[int]) -> int:
-    """Nanoseconds that processes were ready to run and did not."""
-    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) for pid in pids)
+    return sum(_times(pid)[1] for pid in pids)
+
+
+def wait_until_ran(process: subprocess.Popen, pids: Sequence[int], more: int = 200_000_000) -> None:
+    """Until each of a program's processes ran so many ns more, or the program is over.
+
+    Twice what finding the time of its work takes, so that it does that work now.
+    """
+    ran = [_times(pid)[0] for pid in pids]
+    for pid, before in zip(pids, ran, strict=True):
+        while process.poll() is None and _times(pid)[0] < before + more:
+            time.sleep(0.005)
 
 
 def stopped(pids: Sequence[int], seconds: float, own: int, after: float = 0.05) -> tuple[int, int]:

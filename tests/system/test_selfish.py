@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmark_help import busy, compiled, stopped
+from benchmark_help import busy, compiled, stopped, wait_until_ran
 
 from parity.benchmarks.selfish import SOURCE, TRACE
 from parity.benchmarks.traces import Trace, read_trace
@@ -50,9 +50,7 @@ def run(program, folder, **other) -> Trace:
 def started(program, folder, **other) -> subprocess.Popen:
     """Selfish, when it has begun to look: finding the shortest loop takes 0.1 s of the CPU."""
     process = subprocess.Popen(words(program, **other), cwd=folder)
-    ran = Path(f"/proc/{process.pid}/schedstat")
-    while int(ran.read_text().split()[0]) < 200_000_000 and process.poll() is None:
-        time.sleep(0.005)
+    wait_until_ran(process, [process.pid])
     return process
 
 

@@ -6,6 +6,7 @@ Needs: gcc and Open MPI's libopenmpi-dev; for a CPU limit root and a hierarchy o
 """
 
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from benchmark_help import busy, compiled, stopped
+from benchmark_help import busy, compiled, stopped, wait_until_ran
 
 from parity.benchmarks import openmpi
 from parity.benchmarks.steps import FILE, SOURCE
@@ -45,15 +46,29 @@ def read(folder) -> Steps:
 
 
 def require_planted(found: Steps, planted: Sequence[tuple[int, int]]) -> None:
-    lost = found.lengths - found.work_ns
+    # A machine may get faster than it was where the time of the work was found.
+    lost = found.lengths - min(found.work_ns, found.lengths.min())
+    longest = ", ".join(f"{ns:.0f}" for ns in sorted(lost)[-10:])
     for least, most in planted:
-        assert ((lost > 0.99 * least) & (lost < 1.01 * most)).any(), (planted, sorted(lost)[-10:])
+        seen = ((lost > 0.99 * least) & (lost < 1.01 * most)).any()
+        assert seen, f"{planted} planted, lost at most {longest}"
+
+
+def ranks_of(program) -> list[int]:
+    """The program's two ranks in their order, when they have met and made room for their steps."""
+    last = f"{os.fsencode(program).decode()}\0002\0"
+    return sorted(
+        int(path.parent.name)
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if path.read_text(errors="replace").startswith(last)
+        and not re.search(r"VmLck:\s+0 kB", (path.parent / "status").read_text())
+    )
 
 
 @pytest.mark.alone
 def test_a_stop_of_the_rank_makes_a_step_longer_by_itself(program, tmp_path):
     process = subprocess.Popen(alone(program), cwd=tmp_path)
-    time.sleep(0.4)  # finding the time of the work takes 0.1 s
+    wait_until_ran(process, [process.pid])
     planted = [stopped([process.pid], seconds, OWN) for seconds in STOPS]
     assert process.wait() == 0
     found = read(tmp_path)
@@ -69,14 +84,10 @@ def test_a_stop_of_another_rank_makes_the_step_of_all_longer(program, tmp_path):
     own = os.environ | openmpi.environment(2) | openmpi.INSIDE
     with (tmp_path / "stderr").open("w") as stderr:
         process = subprocess.Popen(words, cwd=tmp_path, env=own, stderr=stderr)
-        time.sleep(1)
-        last = f"{os.fsencode(program).decode()}\0002\0"
-        # Ranks are started in their order.
-        ranks = sorted(
-            int(path.parent.name)
-            for path in Path("/proc").glob("[0-9]*/cmdline")
-            if path.read_text(errors="replace").startswith(last)
-        )
+        # A launcher takes as long as the machine is slow.
+        while len(ranks := ranks_of(program)) < 2 and process.poll() is None:
+            time.sleep(0.01)
+        wait_until_ran(process, ranks)
         planted = [stopped(ranks, seconds, OWN) for seconds in STOPS]
         assert process.wait() == 0
     openmpi.require_world((tmp_path / "stderr").read_text(), 1, 2)
