@@ -51,3 +51,26 @@ def test_a_changed_or_added_file_is_seen(made: Path, path: str, target: str, stu
         file.write("# changed\n")
     said = succeeded(made, *words)
     assert f"rule {rule}:" in said and path in said
+
+
+def test_an_image_follows_what_was_built_natively_in_the_same_call(made: Path) -> None:
+    (made / "results/spack/debian12/images/sources").mkdir(parents=True)
+    words = ["-n", "results/spack/debian12/images/sources", "--forcerun", "native", "--config"]
+    said = succeeded(made, *words, "study=config/studies/hpcg.yaml", "scale=smoke")
+    assert "rule native:" in said and "rule image_sources:" in said
+
+
+def test_a_study_that_was_built_before_is_not_built_again_after_another(new_clone) -> None:
+    """Snakemake makes the native side anew where its command or its environment is another."""
+    clone = new_clone()
+    manifest = clone / "results/spack/debian12/spack.yaml"
+    manifest.parent.mkdir(parents=True)
+    commands = []
+    for study in ("hpcg", "libaio", "hpcg"):
+        words = ("--config", f"study=config/studies/{study}.yaml", "scale=smoke")
+        said = succeeded(clone, "lock", "-n", *words)
+        manifest.write_text(said[said.index("spack:\n  specs:") :].partition("\n\n")[0] + "\n")
+        said = succeeded(clone, "native", "-n", "-p", *words)
+        commands += [line for line in said.splitlines() if "parity native " in line]
+    first, both, again = commands
+    assert first != both == again

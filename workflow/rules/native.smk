@@ -10,13 +10,18 @@ from glob import glob
 from hashlib import sha256
 
 from parity.core.files import files_below
-from parity.software.toolchain import builds_of_study
 from parity.software.spack import expected_release
-from parity.software.toolchain import LOCKED, composed_manifest, packages_now
+from parity.software.toolchain import (
+    LOCKED,
+    all_builds,
+    builds_of_study,
+    composed_manifest,
+    packages_now,
+)
 
 try:
     # The environment that the study asks for, with what other studies asked for before.
-    BUILDS = builds_of_study(STUDY.definitions.values())
+    BUILDS = all_builds(TOOLCHAIN, builds_of_study(STUDY.definitions.values()))
     MANIFEST = composed_manifest(TOOLCHAIN, BUILDS, expected_release(config["spack"]))
 except UserError as error:
     raise WorkflowError(str(error)) from None
@@ -49,8 +54,9 @@ rule image_sources:
     input:
         toolchain=OWN_FILES,
         recipes=RECIPES,
-        # Where there is no Spack, or it cannot build, that is said once.
-        native=ancient(NATIVE),
+        # Where there is no Spack, or it cannot build, that is said once. Not `ancient`: what waits
+        # for a job only so is not asked whether it has reasons of its own.
+        native=NATIVE,
     output:
         sources=directory(f"{BUILT}/images/sources"),
     log:
@@ -60,9 +66,8 @@ rule image_sources:
         "../../envs/parity.yaml"
     params:
         site=SPACK_SITE,
-        # Another program in the environment makes another image, and so does a compiler
-        # that is upgraded.
-        environment=sha256(MANIFEST.encode()).hexdigest(),
+        # Another program in the environment makes another image by what is native; so does a
+        # compiler that is upgraded.
         packages=packages_now(TOOLCHAIN) if BY_SPACK else [],
     shell:
         "parity image-sources --site {params.site:q} --jobs {threads}"

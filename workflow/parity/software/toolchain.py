@@ -151,6 +151,12 @@ def read_builds(manifest: Path) -> dict[str, str]:
         raise UserError(problem, where=str(manifest), action=action) from None
 
 
+def all_builds(toolchain: Toolchain, builds: Mapping[str, str]) -> dict[str, str]:
+    """These builds and those before, in one order: no study loses the view that it measures in."""
+    before = read_builds(toolchain.manifest) if toolchain.entry else {}
+    return dict(sorted((before | builds).items()))
+
+
 def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int, ...]) -> str:
     """The text of spack.yaml for builds, which are folders in the view by spec."""
     # Each package is decided by itself (`unify: false`): so builds of one package fit beside each
@@ -197,9 +203,8 @@ def composed_manifest(
     toolchain: Toolchain, builds: Mapping[str, str], release: tuple[int, ...]
 ) -> str:
     """The spack.yaml of a composed toolchain; empty for a site's own folder."""
-    # With the builds before: no study loses the view that it measures in.
-    entry, manifest = toolchain.entry, toolchain.manifest
-    return compose(entry, read_builds(manifest) | dict(builds), release) if entry else ""
+    entry = toolchain.entry
+    return compose(entry, all_builds(toolchain, builds), release) if entry else ""
 
 
 def compilers_of(manifest: Path) -> dict[str, str]:
