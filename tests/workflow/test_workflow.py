@@ -156,6 +156,7 @@ def test_figures_of_the_archive_measure_and_build_nothing(clone: Path) -> None:
     ("sclae=smoke", ("unknown key: sclae", "data, fresh, minutes, scale")),
     ("study=config/studies/torez.yaml", ("no such file", "torrez2019.yaml")),
     ("system=config/systems/x.yaml", ("no such file", "machine.yaml")),
+    ("study=torez", ("unknown file of a study: torez", "config/studies/torrez2019.yaml")),
     ("scale=$(reboot)", ("is not a safe name",)), ("archive=../../etc", ("is not a safe name",)),
     ("fresh=../../etc", ("is not a safe name",)), ("fresh=live/", ("is not a safe name",)),
     ("fresh=torrez2019-smoke", ("is not a safe name",)),

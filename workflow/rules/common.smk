@@ -19,6 +19,12 @@ from parity.plan.system import load_system, refuse_without_batch_system
 
 try:
     check(config, schema("config"), "config/config.yaml or --config")
+    for kind, folder in {"study": "studies", "system": "systems"}.items():
+        # A name alone has no folder whose files could be listed.
+        if not os.path.exists(config[kind]) and not os.path.dirname(config[kind]):
+            names = sorted(path.name for path in Path(own(f"config/{folder}")).glob("*.yaml"))
+            known = [f"config/{folder}/{name}" for name in names]
+            refuse_unknown([config[kind]], known, f"--config {kind}=…", f"file of a {kind}")
     STUDY_FILE, SYSTEM_FILE = configured(config["study"]), configured(config["system"])
     # With Spack the toolchain is a part of who provides the programs.
     NAMED = Path(config["spack"]["toolchain"]).name

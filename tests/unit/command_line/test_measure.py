@@ -125,7 +125,8 @@ def test_what_cannot_be_measured_leaves_no_folder(folder: Path, refused) -> None
     assert "where:   --shorter" in refused("--shorter=./solver 'a", "--share=0.1")
     with pytest.raises(SystemExit, match=str(REFUSED)):
         main(["measure", "--runtimes=docker", "--", "./solver", "a\nb"])
-    for option in ("--margin=0", "--minutes=nan", "--cpus=9999", "--pattern=((", "--pattern=x"):
+    bad = ("--margin=0", "--minutes=nan", "--cpus=9999", "--pattern=((", "--pattern=x")
+    for option in (*bad, "--better=higher"):
         assert f"where:   {option.partition('=')[0]}" in refused(option)
     assert not [*folder.glob("parity-*"), *folder.glob(".parity-*")]
 

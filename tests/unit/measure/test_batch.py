@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from benchmark_help import golden
 from msgspec import to_builtins
 from msgspec.structs import replace
 from plans import block_record_of, run_record_of
@@ -123,9 +124,7 @@ def test_a_first_block_in_which_a_pattern_fits_nothing_ends_it(tmp_path, pattern
         (attempt / "stdout").write_text("lasted 2 s\n")
         (attempt / "stderr").write_text("")
         RECORD.write_in(attempt, run_record_of())
-    BLOCK.write_in(
-        tmp_path / of.name, replace(block_record_of(sessions=0), name=of.name, runs=of.runs)
-    )
+    BLOCK.write_in(tmp_path / of.name, replace(block_record_of(), name=of.name, runs=of.runs))
     if pattern.startswith("lasted"):
         block._refuse_vain(plan, tmp_path / of.name)
     else:
@@ -135,6 +134,7 @@ def test_a_first_block_in_which_a_pattern_fits_nothing_ends_it(tmp_path, pattern
 
 @pytest.mark.parametrize(("design", "failed", "reason", "is_vain"), [
     (IN_TURN, {"namespaces"}, "exit-status", True), (IN_TURN, {*PAIR}, "signal", True),
+    (IN_TURN, {"namespaces"}, "unparsable", True), (IN_TURN, {"native-b"}, "unparsable", False),
     (IN_TURN, set(), "", False), (IN_TURN, {"native-b"}, "exit-status", False),
     # What others do to the node they may not do to the next block.
     (IN_TURN, {"namespaces"}, "gate-steal", False),
@@ -150,14 +150,19 @@ def test_a_first_block_in_which_nothing_can_be_compared_ends_it(
     of = next(each for each in plan.blocks if "namespaces" in {run.arm for run in each.runs})
     folder = tmp_path / of.name
     for run in of.runs:
-        why = reason if run.arm in failed else ""
+        # A program that ended well, and left nothing that could be read.
+        is_empty = run.arm in failed and reason == "unparsable"
+        why = reason if run.arm in failed and not is_empty else ""
         record = run_record_of(reason=why, detail=why and "no module named x")
-        RECORD.write_in(places.new_attempt(folder / "runs" / run.name), record)
-    BLOCK.write_in(folder, replace(block_record_of(sessions=0), name=of.name, runs=of.runs))
+        attempt = places.new_attempt(folder / "runs" / run.name)
+        (attempt / "stdout").write_text("" if is_empty else golden("sysbench/real.txt"))
+        RECORD.write_in(attempt, record)
+    BLOCK.write_in(folder, replace(block_record_of(), name=of.name, runs=of.runs))
     if is_vain:
         with pytest.raises(UserError, match="nothing of this study can be compared") as refused:
             block._refuse_vain(plan, folder)
-        assert f": {reason}: no module named x" in refused.value.what
+        assert f": {reason}: " in refused.value.what
+        assert ("no module named x" in refused.value.what) == (reason != "unparsable")
     else:
         block._refuse_vain(plan, folder)
         is_said = reason in ("exit-status", "not-started")

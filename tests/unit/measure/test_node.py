@@ -11,7 +11,6 @@ from benchmark_help import golden
 
 from parity.measure import node
 from parity.measure.node import busiest, steal_fraction, wait_until_idle
-from parity.records.parse import node_sizes
 
 MOUNTS = """\
 tmpfs /sys/fs/cgroup tmpfs rw,relatime,mode=755 0 0
@@ -96,9 +95,9 @@ def test_governors_are_named_once_and_a_file_that_is_not_there_reads_as_nothing(
 def test_a_parser_gets_the_size_of_a_node_or_zero_where_it_is_not_told() -> None:
     known = {"last_level_cache": "272629760 B", "memory_total": "24684092 kB"}
     sizes = {"last_level_cache": 272_629_760, "memory": 24_684_092 * 1024}
-    assert node_sizes(known) == sizes and node_sizes({}) == dict.fromkeys(sizes, 0)
+    assert node.sizes(known) == sizes and node.sizes({}) == dict.fromkeys(sizes, 0)
     for text in ("", "many", "-1 kB", "12", "12 furlongs"):
-        assert node_sizes({"memory_total": text})["memory"] == 0
+        assert node.sizes({"memory_total": text})["memory"] == 0
 
 
 Times = namedtuple("Times", "user system idle iowait steal guest")

@@ -99,6 +99,11 @@ def measure(
             )
     if pattern:
         check_pattern(pattern, 1, "--pattern")
+    elif better != "lower":
+        action = "give --pattern, which reads that number, or leave it out"
+        raise UserError(
+            f"nothing is read of which {better} is better", where="--better", action=action
+        )
     if image and packages:
         raise UserError("an image of your own has its own packages", where="--packages, --image")
     if image:

@@ -197,6 +197,10 @@ def _explain(error: ValidationError) -> tuple[str, str]:
         case "required":
             missing = ", ".join(sorted(set(rule) - set(value)))
             return f"missing key: {missing}", f"the keys {', '.join(rule)} are needed"
+        case "oneOf" if all(set(each) == {"required"} for each in rule):
+            keys = [key for each in rule for key in each["required"]]
+            given = " and ".join(key for key in keys if key in value)
+            return f"{given} together" if given else "a key is missing", f"one of {', '.join(keys)}"
         case "enum":
             return f"{shown(value)} is not known here", ", ".join(map(str, rule))
         case "type":

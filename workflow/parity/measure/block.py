@@ -11,14 +11,15 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from parity.benchmarks.model import Outputs, Program
-from parity.benchmarks.own_program import WALL, OwnProgram
+from parity.benchmarks.model import Program
+from parity.benchmarks.own_program import WALL
 from parity.core.commands import answer_of
 from parity.core.errors import UserError
 from parity.measure import documents, places, progress
 from parity.measure import session as sessions
-from parity.measure.attempt import AllocationLost, ArmLost, Order, make_attempt
-from parity.measure.inner_command import clean_up, on_each_node, without_evidence
+from parity.measure.attempt import AllocationLost, ArmLost, Order, left_in, make_attempt
+from parity.measure.inner_command import clean_up, on_each_node
+from parity.measure.node import sizes
 from parity.measure.session import Session, begin_session, begun, end_session, this_allocation
 from parity.measure.side_by_side import clocked, make_pair, make_ready, refusal
 from parity.plan.looks import Batch, Stop, is_stopped
@@ -284,7 +285,7 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
         last = record.not_started.get(run.name) or (attempts[-1] if attempts else None)
         reason, detail = (last.reason, last.detail) if last else ("", "")
         if isinstance(last, documents.RunRecord) and not reason:
-            reason, detail = _unread(plan, run, last, folder)
+            reason, detail = _unread(plan, run, last, record, folder)
         # Another block may be without what others do to the node.
         if not last or not reason or reason.startswith(OF_OTHERS) or is_stopped(reason):
             good.add((run.case, run.arm))
@@ -307,21 +308,17 @@ def _refuse_vain(plan: Plan, folder: Path) -> None:
         print(f"no run ended well: {line}", flush=True)
 
 
-def _unread(plan: Plan, run: Run, record: documents.RunRecord, folder: Path) -> tuple[str, str]:
-    """Why what a program of somebody's own printed is no result; empty if it is one.
-
-    What a benchmark prints is known; a pattern is tried here for the first time.
-    """
+def _unread(
+    plan: Plan, run: Run, last: documents.RunRecord, record: documents.BlockRecord, folder: Path
+) -> tuple[str, str]:
+    """Why nobody can read what a program left, such as a pattern that fits nothing; else empty."""
     case = plan.case_in(plan.case(run.case), run.arm)
-    if not isinstance(case.definition, OwnProgram):
-        return "", ""
-    attempt = places.attempts(folder / "runs" / run.name)[-1]
-    parsed = case.definition.parse(Outputs(
-        stdout=(attempt / "stdout").read_text("utf-8", "replace"),
-        stderr=without_evidence((attempt / "stderr").read_bytes()).decode("utf-8", "replace"),
-        wall_seconds=record.starts_wall_seconds, parameters=case.parameters,
+    parsed = case.definition.parse(left_in(
+        places.attempts(folder / "runs" / run.name)[-1], last, parameters=case.parameters,
+        limit=every_arm()[run.arm].limit.seen_inside,
+        **sizes(record.session(last.session).start.facts),
     ))  # fmt: skip
-    return parsed.reason, parsed.detail
+    return (parsed.reason, parsed.detail) if parsed.reason == "unparsable" else ("", "")
 
 
 def _warn_of_starts(plan: Plan, folder: Path) -> None:

@@ -291,3 +291,13 @@ class Sampler(threading.Thread):
         if self.is_alive():
             self.join()
         path.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in self._rows))
+
+
+def sizes(facts: Mapping[str, str]) -> dict[str, int]:
+    """Last-level cache and memory of a node in bytes, from its facts; 0 where it does not tell."""
+    found = {}
+    for size, fact in (("last_level_cache", "last_level_cache"), ("memory", "memory_total")):
+        number, _, unit = facts.get(fact, "").partition(" ")
+        factor = {"B": 1, "kB": 1024}.get(unit, 0)
+        found[size] = int(number) * factor if number.isdecimal() else 0
+    return found

@@ -9,7 +9,6 @@ the reference alone. Cases whose ranks are placed on an allocation are not pilot
 hangs on the allocation, too, and what one node tells would be another case's.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -23,10 +22,8 @@ from msgspec.structs import replace
 
 from parity.benchmarks.model import Benchmark, Outputs
 from parity.core.errors import UserError
-from parity.core.files import as_text
 from parity.measure import places
-from parity.measure.attempt import Order, make_attempt
-from parity.measure.inner_command import without_evidence
+from parity.measure.attempt import Order, left_in, make_attempt
 from parity.measure.node import facts, node_name
 from parity.measure.session import Session, begin_session, this_allocation
 from parity.measure.side_by_side import Begun, design_here, refusal
@@ -74,14 +71,8 @@ def native_outputs(
             break
     else:
         raise _refused(case, f"{made.reason}, {made.detail}")
-    files = filter(Path.is_file, attempt.iterdir())
-    texts = {path.name: path.read_text(encoding="utf-8", errors="replace") for path in files}
-    return Outputs(
-        stdout=texts["stdout"], stderr=without_evidence(texts["stderr"].encode()).decode(),
-        files={path.name: as_text(path.read_bytes()) for path in (attempt / "files").glob("*")},
-        wall_seconds=made.starts_wall_seconds,
-        samples=tuple(map(json.loads, texts.get("samples.jsonl", "").splitlines())),
-        parameters=made.parameters, command=made.last_command,
+    return left_in(
+        attempt, made, parameters=made.parameters,
         last_level_cache=session.node.last_level_cache, memory=session.node.memory,
     )  # fmt: skip
 

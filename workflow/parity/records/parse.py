@@ -27,6 +27,7 @@ from parity.core.documents import RESTORE, canonical
 from parity.core.errors import UserError
 from parity.measure.documents import BLOCK, RECORD, Binary, BlockRecord, RunRecord
 from parity.measure.inner_command import without_evidence
+from parity.measure.node import sizes
 from parity.measure.progress import INTERRUPTED, good_record
 from parity.plan.plan import Case, Plan, Run
 from parity.records import schema
@@ -209,7 +210,7 @@ def outputs_of(
         command=record.last_command, parameters=case.parameters,
         samples=tuple(map(msgspec.json.decode, left["samples"].splitlines())),
         limit=known.limit.seen_inside if (known := every_arm().get(arm)) else {},
-        **node_sizes(block.session(record.session).start.facts),
+        **sizes(block.session(record.session).start.facts),
     )  # fmt: skip
 
 
@@ -229,16 +230,6 @@ def all_binaries(audited: Sequence[Binary]) -> Binary | None:
         for field in ("sha256", "closure_sha256")
     )
     return replace(audited[0], sha256=one.hexdigest(), closure_sha256=closure.hexdigest())
-
-
-def node_sizes(facts: Mapping[str, str]) -> dict[str, int]:
-    """Last-level cache and memory of a node in bytes, from its facts; 0 where it does not tell."""
-    sizes = {}
-    for size, fact in (("last_level_cache", "last_level_cache"), ("memory", "memory_total")):
-        number, _, unit = facts.get(fact, "").partition(" ")
-        factor = {"B": 1, "kB": 1024}.get(unit, 0)
-        sizes[size] = int(number) * factor if number.isdecimal() else 0
-    return sizes
 
 
 def node_rows(block: BlockRecord) -> Iterable[Row]:

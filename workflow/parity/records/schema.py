@@ -120,11 +120,15 @@ def read(
 
 
 def refuse_another(schema: TableSchema, found: pa.Schema, path: Path | str) -> None:
-    """Refuse a file of another schema version, with a ValueError that says both."""
+    """Refuse a file of another schema version or of other columns, with a ValueError that says which."""
     version = (found.metadata or {}).get(b"schema_version", b"none").decode()
-    if version != SCHEMA_VERSION or not found.equals(schema.arrow):
-        there = f"{path}: columns of table {schema.name} version {version}"
+    there = f"{path}: columns of table {schema.name} version {version}"
+    if version != SCHEMA_VERSION:
         raise ValueError(f"{there}; this program reads version {SCHEMA_VERSION}")
+    if not found.equals(schema.arrow):
+        columns = [{(field.name, field.type) for field in each} for each in (found, schema.arrow)]
+        others = sorted({name for name, _ in columns[0] ^ columns[1]})
+        raise ValueError(f"{there} differ in {', '.join(others) or 'their order'}")
 
 
 # As much as is written at once. Archived tables have fewer rows, and so a single part. Of what was
