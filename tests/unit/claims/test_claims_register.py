@@ -54,7 +54,7 @@ def test_a_wrong_test_is_refused_with_its_place(tmp_path: Path, test: dict, word
 def test_a_claim_has_tests_or_a_reason(tmp_path: Path) -> None:
     neither = {key: value for key, value in data.claim().items() if key != "tests"}
     for entry in (neither, data.claim(EQUIVALENCE, not_tested="too hard")):
-        with pytest.raises(UserError, match="(?s)claims.0.*allowed: one of tests, not_tested"):
+        with pytest.raises(UserError, match=r"(?s)claims.0.*allowed: one of tests, not_tested"):
             data.register(tmp_path, entry)
     assert data.register(tmp_path, neither | {"not_tested": "too hard"}).claims[0].tests == ()
 

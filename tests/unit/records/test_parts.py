@@ -64,7 +64,7 @@ def test_a_file_that_failed_half_way_is_no_table_and_one_of_another_is_refused(t
         schema.write_rows(schema.BLOCKS, broken(), path)
     assert not list(schema.read_rows(schema.BLOCKS, path))
     schema.write_rows(schema.BLOCKS, [], path)
-    with pytest.raises(UserError, match="columns of table raw .* differ in .*, stdout"):
+    with pytest.raises(UserError, match=r"columns of table raw .* differ in .*, stdout"):
         list(schema.read_rows(schema.RAW, path))
 
 

@@ -120,7 +120,7 @@ def read(
 
 
 def refuse_another(schema: TableSchema, found: pa.Schema, path: Path | str) -> None:
-    """Refuse a file of another schema version or of other columns, with a ValueError that says which."""
+    """Refuse a file of another schema version or other columns, with a ValueError that says so."""
     version = (found.metadata or {}).get(b"schema_version", b"none").decode()
     there = f"{path}: columns of table {schema.name} version {version}"
     if version != SCHEMA_VERSION:
