@@ -22,9 +22,10 @@ try:
     for kind, folder in {"study": "studies", "system": "systems"}.items():
         # A name alone has no folder whose files could be listed.
         if not os.path.exists(config[kind]) and not os.path.dirname(config[kind]):
-            names = sorted(path.name for path in Path(own(f"config/{folder}")).glob("*.yaml"))
-            known = [f"config/{folder}/{name}" for name in names]
-            refuse_unknown([config[kind]], known, f"--config {kind}=…", f"file of a {kind}")
+            files = Path(own(f"config/{folder}")).glob("*.yaml")
+            known = sorted(f"config/{folder}/{file.name}" for file in files)
+            where = f"--config {kind}=…"
+            refuse_unknown([config[kind]], known, where, f"file of a {kind}")
     STUDY_FILE, SYSTEM_FILE = configured(config["study"]), configured(config["system"])
     # With Spack the toolchain is a part of who provides the programs.
     NAMED = Path(config["spack"]["toolchain"]).name

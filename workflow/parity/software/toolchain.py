@@ -154,7 +154,7 @@ def read_builds(manifest: Path) -> dict[str, str]:
 def all_builds(toolchain: Toolchain, builds: Mapping[str, str]) -> dict[str, str]:
     """These builds and those before, in one order: no study loses the view that it measures in."""
     before = read_builds(toolchain.manifest) if toolchain.entry else {}
-    return dict(sorted((before | builds).items()))
+    return dict(sorted((before | dict(builds)).items()))
 
 
 def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int, ...]) -> str:
