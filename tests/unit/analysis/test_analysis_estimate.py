@@ -136,6 +136,15 @@ def test_the_rank_interval_and_p_are_those_of_scipy_s_exact_test(blocks, confide
     assert plain.p_within(1.25) == pytest.approx(by_two_tests)
 
 
+@pytest.mark.parametrize("widened", [1.0, 1.3])
+def test_of_effects_on_one_side_of_a_bound_p_is_one_and_no_more(widened: float) -> None:
+    """Of 58, 60, 65 and 96 it was more by rounding, and no number where they were correlated."""
+    for blocks in range(1, 120):
+        found = estimate.Typical(np.ones((1, blocks)), widened)
+        assert (found.p_above(2.0), found.p_below(0.0)) == pytest.approx((1.0, 1.0))
+        assert max(found.p_above(2.0), found.p_below(0.0), found.p_outside(2.0)) <= 1
+
+
 @pytest.mark.parametrize("confidence", [0.90, 0.95, 0.99])
 def test_many_sums_of_ranks_are_as_normal_as_if_they_were_counted(confidence, monkeypatch) -> None:
     effects = np.random.default_rng(1).normal(0.1, 1, 1000)

@@ -279,7 +279,8 @@ def _rank_law(count: int) -> np.ndarray:
     law[0] = 1.0
     for rank in range(1, count + 1):
         law = (law + np.concatenate([np.zeros(rank), law[:-rank]])) / 2
-    return np.cumsum(law)
+    # Added up they come to more than one by rounding, of 60 ranks for one.
+    return np.minimum(np.cumsum(law), 1.0)
 
 
 def welch_interval(one: Effects, other: Effects, confidence: float = 0.95) -> Interval:
