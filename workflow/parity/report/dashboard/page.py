@@ -7,6 +7,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ NUMBERS = ("attempt", "position", "session", "exit_code", "wall_seconds", "user_
 FIELDS = (*TEXTS, *NUMBERS, "final", "counts", "command", "evidence", "metrics")
 # What a run saw of a clock, other in each: the records have them, quantities what follows of them.
 CLOCKS = ("began", "ended")
+# Of a namespace its number is another for each container, which says that it is one of its own.
+NAMESPACE, OWN, NODES = "namespace.", "its own", "the node's"
 Texts = dict[str, int]  # the number of each text so far
 DIGITS = 10  # of a number: nothing is measured or shown to more, and the rest would not compress
 _OF_IMAGES = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
@@ -208,6 +211,9 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
     metrics: dict[tuple[str, str, int], list[Any]] = defaultdict(list)
     for of in rows_of(dataset.metrics):
         metrics[of.block, of.run, of.attempt] += [*numbered([of.metric]), _plain(of.value)]
+    of_nodes = _namespaces(
+        dataset.runs.loc[dataset.runs["arm"].isin(view.plan.aa_pair), "evidence"]
+    )
     rows, recorded = [], set()
     for run in _records(dataset.runs):
         name = (run["block"], run["run"])
@@ -219,7 +225,7 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
         rows.append([
             *numbered(run[text] for text in TEXTS), *(run[number] for number in NUMBERS),
             run["final"], run["final"] and name in counted,
-            numbered(json.loads(run["command"] or "[]")), numbered(_seen(run["evidence"])),
+            numbered(json.loads(run["command"] or "[]")), numbered(_seen(run["evidence"], of_nodes)),
             metrics[*name, run["attempt"]],
         ])  # fmt: skip
     # What left nothing was not made yet.
@@ -231,10 +237,24 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _seen(evidence: str) -> Iterable[str]:
-    """What a run said of where it ran, each followed by what it is."""
+def _namespaces(natives: Iterable[str]) -> dict[str, set[str]]:
+    """Numbers of namespaces, by name, that these evidences of native programs tell."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for what, value in chain.from_iterable(json.loads(text or "{}").items() for text in natives):
+        if what.startswith(NAMESPACE):
+            found[what].add(value)
+    return found
+
+
+def _seen(evidence: str, of_nodes: Mapping[str, set[str]]) -> Iterable[str]:
+    """What a run said of where it ran, each followed by what it is.
+
+    `of_nodes`: the numbers of a node's namespaces, which native programs are in, by name.
+    """
     for what, value in json.loads(evidence or "{}").items():
-        if what not in CLOCKS:
+        if what in of_nodes and str(value).isdecimal():
+            yield from (what, NODES if value in of_nodes[what] else OWN)
+        elif what not in CLOCKS:
             yield from (what, value if isinstance(value, str) else json.dumps(value))
 
 
