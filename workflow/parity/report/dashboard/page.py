@@ -45,7 +45,7 @@ CLOCKS = ("began", "ended")
 # Of a namespace its number is another for each container, which says that it is one of its own.
 NAMESPACE, OWN, NODES = "namespace.", "its own", "the node's"
 Texts = dict[str, int]  # the number of each text so far
-DIGITS = 10  # of a number: nothing is measured or shown to more, and the rest would not compress
+DIGITS = 8  # of a number: of a second 10 ns; the records have the rest, which would not compress
 _OF_IMAGES = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
 _SAME = ("case", "metric", "arm", "planned", "blocks", "estimate", "low95", "high95", "low90",
          "high90", "margin", "smallest_margin", "identity")  # fmt: skip
@@ -225,8 +225,8 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
         rows.append([
             *numbered(run[text] for text in TEXTS), *(run[number] for number in NUMBERS),
             run["final"], run["final"] and name in counted,
-            numbered(json.loads(run["command"] or "[]")), numbered(_seen(run["evidence"], of_nodes)),
-            metrics[*name, run["attempt"]],
+            numbered(json.loads(run["command"] or "[]")),
+            numbered(_seen(run["evidence"], of_nodes)), metrics[*name, run["attempt"]],
         ])  # fmt: skip
     # What left nothing was not made yet.
     for run in _records(dataset.planned):
