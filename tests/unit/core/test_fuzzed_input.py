@@ -68,22 +68,7 @@ YAML_FILES: dict[str, Load] = {
         f"studies/{name}.yaml": lambda path: load_study(path, "smoke")
         for name in ("torrez2019", "scaling", "hpcg", "ladder", "libaio")
     },
-    **{
-        f"systems/{name}.yaml": load_system
-        for name in (
-            "machine",
-            "slurm",
-            "flux",
-            "pbs",
-            "epyc",
-            "epyc2",
-            "epyc3",
-            "epyc4",
-            "epyc5",
-            "epyc7",
-            "epyc8",
-        )
-    },
+    **{f"systems/{path.name}": load_system for path in sorted(CONFIG.glob("systems/*.yaml"))},
 }
 CSV_FILES: dict[str, tuple[Load, tuple[str, ...]]] = {
     "registration.csv": (registration.load, ("registered",)),

@@ -26,7 +26,16 @@ def test_a_list_of_things_with_commas_is_parted_by_semicolons() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0.05, "±5 %"), (0.01161, "±1.17 %"), (0.0994, "±9.94 %"), (0.1, "±10 %"), (0.131, "±14 %")],
+    [
+        (0.05, "±5 %"),
+        (0.01161, "±1.17 %"),
+        (0.0994, "±9.94 %"),
+        (0.1, "±10 %"),
+        (0.13105, "±14 %"),
+        (0.1304, "±13.04 %"),
+    ],
 )
-def test_a_margin_that_would_pass_is_never_said_smaller(value: float, shown: str) -> None:
+def test_a_margin_that_would_pass_is_never_said_smaller_and_a_registered_one_not_larger(
+    value: float, shown: str
+) -> None:
     assert wording.margin(value) == shown

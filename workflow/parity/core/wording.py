@@ -102,10 +102,16 @@ def stands(low: float, high: float, limit: float, unit: str = RATIO) -> str:
 
 
 def margin(value: float | None, unit: str = RATIO) -> str:
-    """A margin, rounded upwards: `±1.16 %` of a ratio, `±35 MiB` of a difference, `no margin`."""
+    """A margin: `±1.16 %` of a ratio, `±35 MiB` of a difference, `no margin`.
+
+    Of a ratio in per cent two decimals are exact, as those that are registered; what has more is
+    rounded upwards, to whole ones from 9.95.
+    """
     if value is None or not math.isfinite(value):
         return "no margin"
     if unit == RATIO:
-        steps = 1e4 if value < 0.0995 else 100  # as many digits as `percent` shows
-        return f"±{percent(math.ceil(round(value * steps, 6)) / steps)}"
+        hundredths = round(value * 1e4, 6)
+        step = 1 if value < 0.0995 or hundredths.is_integer() else 100
+        rounded = math.ceil(hundredths / step) * step
+        return f"±{rounded / 100:.{2 if rounded % 100 else 0}f} %"
     return f"±{number(value)} {unit}".strip()

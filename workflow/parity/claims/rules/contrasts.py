@@ -195,7 +195,8 @@ def _direction(estimate: float, low: float, high: float, bound: float) -> tuple[
     if low > 0 and estimate > bound:
         return terms.SUPPORTED, "goes the expected way, its estimate beyond"
     if low > 0:
-        return terms.INCONCLUSIVE, "goes the expected way, but not beyond"
+        how = "by less than" if high < bound else "not beyond"
+        return terms.INCONCLUSIVE, f"goes the expected way, but {how}"
     if high < 0 and estimate < -bound:
         return terms.CONTRADICTED, "goes the other way, its estimate beyond"
     if -bound < low and high < bound:
