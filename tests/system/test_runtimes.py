@@ -58,7 +58,6 @@ def beyond_it(arm, request):
 @pytest.fixture
 def launch(arm, images, tmp_path):
     places.make_places(SCRATCH)
-    WORK.mkdir(parents=True, exist_ok=True)
     image = None
     if arm.image_format:
         record = images[arm.image_format]
@@ -69,6 +68,7 @@ def launch(arm, images, tmp_path):
     RAN.add(arm.name)
     # A block that begins elsewhere on this machine empties where we work, and ends what it finds.
     with places.only_one(SCRATCH, "a measurement on this node"):
+        WORK.mkdir(exist_ok=True)
         arm.cleanup(launch)
         yield launch
 
