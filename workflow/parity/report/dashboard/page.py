@@ -219,7 +219,7 @@ def _runs(dataset: Dataset, view: View, texts: Texts) -> list[list[Any]]:
         name = (run["block"], run["run"])
         recorded.add(name)
         # One for each run: whole they would be a sixth of the page, and the records have them.
-        run["stdout_sha256"] = run["stdout_sha256"][:16]
+        run["stdout_sha256"] = run["stdout_sha256"][:12]
         if run["final"]:
             run["reason"] = excluded.get(name, run["reason"])
         rows.append([

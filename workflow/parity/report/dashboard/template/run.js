@@ -90,7 +90,7 @@ function hashesPart(run) {
     ["Binary SHA-256", said(run.binary_sha256)],
     ["Libraries SHA-256", said(run.closure_sha256)],
     ["Environment SHA-256", said(run.environment_sha256)],
-    ["Output SHA-256, its first 16 digits", said(run.stdout_sha256)],
+    ["Output SHA-256, its first 12 digits", said(run.stdout_sha256)],
   ]);
 }
 
