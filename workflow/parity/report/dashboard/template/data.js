@@ -3,8 +3,17 @@
 const packed = Uint8Array.from(atob(document.getElementById("content").textContent), (letter) => letter.charCodeAt(0));
 const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
 const content = await new Response(unpacked).json();
-const { studies, verdicts, wording } = content;
+const { studies, wording } = content;
 const outcomes = { ...wording.outcomes, ...wording.verdicts };
+
+// Rows of a table that is packed by its columns.
+function rowsOf(columns) {
+  const [first = []] = Object.values(columns);
+  return first.map((_, place) => Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values[place]])));
+}
+
+const verdicts = rowsOf(content.verdicts);
+content.archives.forEach((archive) => { archive.comparisons = rowsOf(archive.comparisons); });
 
 const textFields = new Set(content.fields.texts);
 
@@ -69,7 +78,7 @@ function cellOf(row) {
   return { ...row, isByRatio, unit: unit === "%" ? "percentage points" : unit, ...Object.fromEntries(numbers.map((name) => [name, row[name] * factor])) };
 }
 
-const evidence = content.evidence.map(cellOf);
+const evidence = rowsOf(content.evidence).map(cellOf);
 // A runtime's column holds it as a site offers it; its variants, limits and networks are another's.
 const VARIANT = "-variants";
 const offered = new Set(content.archives.flatMap((archive) => archive.comparisons.filter((row) => row.is_plain).map((row) => row.runtime)));
