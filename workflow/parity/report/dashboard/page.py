@@ -292,7 +292,7 @@ def render(content: Content) -> str:
 
 def _in_columns(content: Content) -> dict[str, Any]:
     """A content with a list of each column for rows, which pack into three quarters."""
-    made = msgspec.to_builtins(content)
+    made: dict[str, Any] = msgspec.to_builtins(content)
     for of, key in [(made, "verdicts"), (made, "evidence"),
                     *((archive, "comparisons") for archive in made["archives"])]:  # fmt: skip
         rows = of[key]
