@@ -175,3 +175,11 @@ def test_programs_of_two_systems_have_a_panel_and_a_mark_for_each() -> None:
     ]  # fmt: skip
     assert {"one", "two"} <= set(texts := _texts(figure)) and "three" not in texts
     assert min(text.get_fontsize() for text in figure.findobj(plt.Text)) >= 6
+
+
+def test_every_archived_system_has_a_mark_of_its_own() -> None:
+    archives = (Path(__file__).parents[3] / "results/archive").iterdir()
+    names = sorted({path.name.split("-")[0] for path in archives})
+    (legend,) = together.systems({name: TOLD for name in names}).legends
+    marks = {(line.get_marker(), line.get_markerfacecolor()) for line in legend.legend_handles}
+    assert len(marks) == len(names) > 6

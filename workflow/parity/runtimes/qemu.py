@@ -97,7 +97,9 @@ def try_kvm() -> None:
     except UserError as error:
         # Behind the line that has the command.
         output = error.what.partition("\n")[2]
-    said = next(iter(output.strip().splitlines()), f"no word of it in {LONGEST_BOOT_SECONDS} s")
+    # That we ended it is no word of the guest's.
+    told = [line for line in output.strip().splitlines() if "terminating on signal" not in line]
+    said = next(iter(told), f"no word of it in {LONGEST_BOOT_SECONDS} s")
     why = "" if "a guest is up" in output else f"KVM does not run a stock guest here: {said}"
     (PREFIX / "kvm").write_text(f"{BOOT_ID.read_text().strip()}\n{why}\n", encoding="utf-8")
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,9 +22,14 @@ from parity.report.figures import style
 
 # Of no bound, of each step of BOUNDS, and of what is open; black is read on all of them.
 STEPS = ListedColormap(["white", "#eff6fc", "#d3e5f3", "#abd0e6", "#7fb8da", "#fdd0a2"])
-# A colour is a runtime's in all figures, so systems differ in shape and grey; more begin anew.
-MARKS = (("o", "#000000"), ("s", "#707070"), ("^", "#000000"), ("D", "#707070"), ("v", "#404040"),
-         ("X", "#404040"))  # fmt: skip
+# A colour is a runtime's in all figures, so systems differ in shape and grey, and then in being
+# hollow; more than these twelve begin anew.
+SHAPES = (("o", "#000000"), ("s", "#707070"), ("^", "#000000"), ("D", "#707070"), ("v", "#404040"),
+          ("X", "#404040"))  # fmt: skip
+MARKS = tuple(
+    {"marker": mark, "color": colour, "markerfacecolor": "white" if hollow else colour,
+     "linestyle": "none", "markeredgewidth": 0.8 if hollow else 0.0}
+    for hollow in (False, True) for mark, colour in SHAPES)  # fmt: skip
 ACROSS, SPREAD = 5, 0.6  # panels beside each other, and of a row what the systems share
 FARTHEST = 25  # per cent to either side, beyond which an interval is cut
 
@@ -94,25 +100,24 @@ def systems(told: Mapping[str, Sequence[Bound]]) -> Figure:
         axes.set_title(program.replace(", ", ",\n"), loc="left", fontsize=7.2)
     for axes in grid.flat[len(programs) :]:
         axes.set_axis_off()
-    handles = [Line2D([], [], marker=mark, color=colour, linestyle="none", markersize=3.5)
-               for mark, colour in marks.values()]  # fmt: skip
+    handles = [Line2D([], [], **mark, markersize=3.5) for mark in marks.values()]
     figure.legend(handles, names, ncols=len(names), loc="outside upper left", frameon=False)
     what = "cost (%): ratio to native less one, with its 95 % interval"
     figure.supxlabel(f"{what}; n = {span(table['blocks'])} blocks", fontsize=7.5)
     return figure
 
 
-def _panel(axes: Axes, table: pd.DataFrame, marks: Mapping[str, tuple[str, str]],
+def _panel(axes: Axes, table: pd.DataFrame, marks: Mapping[str, Mapping[str, Any]],
            runtimes: Sequence[str]) -> None:  # fmt: skip
     axes.axvline(0, color=style.EDGE, linewidth=0.7, zorder=0)
-    for number, (name, (mark, colour)) in enumerate(marks.items()):
+    for number, (name, mark) in enumerate(marks.items()):
         mine = table[table["system"] == name]
         rows = [runtimes.index(runtime) for runtime in mine["runtime"]]
         place = np.array(rows) + SPREAD * (0.5 - (number + 0.5) / len(marks))
         cost, low, high = (100 * (mine[end].to_numpy() - 1) for end in ("ratio", "low", "high"))
         left, right = (np.clip(end, -FARTHEST, FARTHEST) for end in (low, high))
-        axes.hlines(place, left, right, colour, linewidth=0.8)
+        axes.hlines(place, left, right, mark["color"], linewidth=0.8)
         shown = np.abs(cost) <= FARTHEST
-        axes.plot(cost[shown], place[shown], mark, color=colour, markersize=3)
+        axes.plot(cost[shown], place[shown], **mark, markersize=3)
     axes.set_yticks(range(len(runtimes)), runtimes, fontsize=7)
     axes.tick_params(axis="x", labelsize=6.5)
