@@ -29,10 +29,13 @@ def _failed(*logs: Path, **of_cluster: str) -> logging.LogRecord:
 
 @pytest.mark.parametrize("quiet", [False, True])
 @pytest.mark.parametrize("before", ["", "b0001  1/40  sysbench.native-a  0.42 s\n"])
-def test_a_refusal_stands_alone(tmp_path: Path, quiet: bool, before: str) -> None:
-    log, said = tmp_path / "compare.log", list[str]()
-    log.write_text(f"{before}parity: there is no such dataset\n  to do:   measure one\n")
-    _shown(said, quiet).handle(_failed(log))
+def test_a_refusal_stands_alone_and_once(tmp_path: Path, quiet: bool, before: str) -> None:
+    log, other, said = tmp_path / "compare.log", tmp_path / "judge.log", list[str]()
+    for each in (log, other):
+        each.write_text(f"{before}parity: there is no such dataset\n  to do:   measure one\n")
+    shown = _shown(said, quiet)
+    shown.handle(_failed(log))
+    shown.handle(_failed(other))
     assert said == ["parity: there is no such dataset\n  to do:   measure one"]
     assert not _shown(said, quiet).keeps(_failed(log))
 

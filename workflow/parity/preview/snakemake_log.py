@@ -54,6 +54,7 @@ class Shown(logging.Handler):
         super().__init__(logging.INFO)
         self._say, self._is_quiet, self._does, self._tenth = say, is_quiet, does, 0
         self._named, self._log, self._doing = set[tuple[str, str]](), f"; see {log}", ""
+        self._refused = set[str]()
 
     def emit(self, record: Any) -> None:
         """Say what begins, a rule once for each format; ten times how far it is; why one failed."""
@@ -72,7 +73,10 @@ class Shown(logging.Handler):
                 done = f"{record.done} of {record.total} steps done"
                 self._tell(": ".join(filter(None, (self._doing, done))))
         elif record.levelno >= logging.ERROR and (text := self._why(record)):
-            self._say(logging.ERROR, text)
+            # Two jobs that read one file refuse it in the same words.
+            if text not in self._refused:
+                self._say(logging.ERROR, text)
+            self._refused.update([text] if text.startswith(REFUSAL) else [])
 
     def _tell(self, text: str) -> None:
         self._say(logging.INFO, f"{text}{self._log}")
