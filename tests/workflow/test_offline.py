@@ -151,7 +151,7 @@ def test_a_paper_tells_of_all_archives_or_of_the_one_that_is_named() -> None:
 def test_the_paper_of_all_archives_is_set_and_nothing_runs_into_its_margins(drawn) -> None:
     succeeded(drawn[0], "paper", within=ALIKE)
     log = (drawn[0] / "results/paper/build_paper.log").read_text()
-    # TeX reads its own references in the last of several passes.
+    # TeX reads its own references in the last of several passes. 3 pt are a millimetre.
     last = log.rpartition("This is pdfTeX")[2]
     assert "Output written on main.pdf" in last and "undefined" not in last
     too_wide = re.findall(r"Overfull \\hbox \(([0-9.]+)pt too wide\)", last)

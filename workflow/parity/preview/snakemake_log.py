@@ -76,7 +76,8 @@ class Shown(logging.Handler):
             # Two jobs that read one file refuse it in the same words.
             if text not in self._refused:
                 self._say(logging.ERROR, text)
-            self._refused.update([text] if text.startswith(REFUSAL) else [])
+            if text.startswith(REFUSAL):
+                self._refused.add(text)
 
     def _tell(self, text: str) -> None:
         self._say(logging.INFO, f"{text}{self._log}")

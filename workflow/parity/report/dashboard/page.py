@@ -84,7 +84,7 @@ class Content(Document, frozen=True):
     """What the page holds.
 
     `verdicts` and `evidence`: rows of the tables of these names in parity.claims.verdicts, of the
-    system that leads and of others that test a claim.
+    system that leads and of others that test a claim. In the page they and comparisons are columns.
     """
 
     studies: Mapping[str, Mapping[str, Any]]  # title, authors, venue and year of each, by its id
