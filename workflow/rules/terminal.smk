@@ -3,15 +3,16 @@
 See parity/preview/snakemake_log.py and, for progress.txt, parity/preview/progress.py.
 """
 
+import logging
 import os
-from logging import FileHandler
+from functools import partial
 from pathlib import Path
 
 from snakemake.logging import logger
 
 from parity.measure.documents import BLOCK_FOLDERS
 from parity.preview.progress import REPORT
-from parity.preview.snakemake_log import BlockLog, Shown
+from parity.preview.snakemake_log import BlockLog, Shown, teller
 
 
 def does(name):
@@ -22,19 +23,23 @@ def does(name):
 # Jobs read the rules, too; a dry run and `--verbose` tell everything.
 if workflow.is_main_process:
     is_dry = workflow.output_settings.dryrun
-    files = [each for each in logger.handlers if isinstance(each, FileHandler)]
+    own = list(logger.handlers)
+    files = [each for each in own if isinstance(each, logging.FileHandler)]
     logs = ", ".join(os.path.relpath(each.baseFilename) for each in files)
-    shown = Shown(
-        logger.log, not (is_dry or workflow.output_settings.verbose), logs, does
-    )
-    # Those of Snakemake's own: ours, which are added after them, follow every event.
-    for handler in [each for each in logger.handlers if each not in files]:
+    say = teller(logger, own)
+    shown = Shown(say, not (is_dry or workflow.output_settings.verbose), logs, does)
+    # Ours, which are added after Snakemake's own, follow every event.
+    for handler in [each for each in own if each not in files]:
         handler.addFilter(shown.keeps)
     logger.addHandler(shown)
     if not is_dry:
         live, report_file = Path(LIVE), Path(LIVE) / REPORT
         logger.addHandler(
             BlockLog(
-                live / "plan.json", "run_batch", BLOCK_FOLDERS, report_file, logger.info
+                live / "plan.json",
+                "run_batch",
+                BLOCK_FOLDERS,
+                report_file,
+                partial(say, logging.INFO),
             )
         )

@@ -5,12 +5,16 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
+from threading import Event, Thread
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from msgspec.structs import replace
 from plans import block_record_of, run_record_of
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from parity.core.files import write_json
 from parity.measure import progress
@@ -20,7 +24,7 @@ from parity.plan.plan import Plan, write_plan
 from parity.plan.study import load_study
 from parity.preview import progress as shown
 from parity.preview.progress import REPORT, BlockState, KnownStates, at_once, estimate, rest
-from parity.preview.snakemake_log import BlockLog
+from parity.preview.snakemake_log import BlockLog, Shown, teller
 
 ROOT = Path(__file__).parents[3]
 NOW = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
@@ -198,13 +202,53 @@ def _begin(log: BlockLog, job: int, block: str) -> None:
     log.handle(logging.makeLogRecord({"event": "job_info", **facts}))
 
 
-def _measure(log: BlockLog, job: int, plan: Plan, block: str, folder: Path) -> None:
-    """What Snakemake says of a block that is measured, and what the block leaves."""
-    _begin(log, job, block)
+def _leave(plan: Plan, block: str, folder: Path) -> None:
     (folder / block).mkdir(exist_ok=True)
     progress.begin(replace(plan.blocks[0], name=block), folder / block)
     write_json(folder / block / "block.json", {})
+
+
+def _measure(log: BlockLog, job: int, plan: Plan, block: str, folder: Path) -> None:
+    """What Snakemake says of a block that is measured, and what the block leaves."""
+    _begin(log, job, block)
+    _leave(plan, block, folder)
     log.handle(logging.makeLogRecord({"event": "job_finished", "job_id": job}))
+
+
+def test_a_job_may_fail_while_another_ends(plan, tmp_path) -> None:
+    told = {"blocks done": Event(), "went wrong": Event()}
+    logger, terminal = logging.Logger("snakemake"), logging.StreamHandler(StringIO())
+
+    def meet(record: logging.LogRecord) -> bool:
+        """Let each of the two texts be at its terminal while the other is."""
+        for words, here in told.items():
+            if words in record.getMessage() and "event" not in vars(record):
+                here.set()
+                assert all(each.wait(60) for each in told.values())
+        return True
+
+    terminal.addFilter(meet)
+    say = teller(logger, [terminal])
+    log, names, _ = _campaign(plan, 2, tmp_path)
+    log._say = lambda text: say(logging.INFO, text)
+    for handler in (terminal, Shown(say, True, "x.log", str), log):
+        logger.addHandler(handler)
+    for job, name in enumerate(names):
+        _begin(log, job, name)
+        _leave(plan, name, tmp_path)
+
+    def happens(**facts: Any) -> Thread:
+        thread = Thread(target=logger.handle, args=[logging.makeLogRecord(facts)], daemon=True)
+        thread.start()
+        return thread
+
+    first = happens(levelno=logging.INFO, event=LogEvent.JOB_FINISHED, job_id=0)
+    assert told["blocks done"].wait(60)
+    wrong = {"levelno": logging.ERROR, "event": LogEvent.JOB_ERROR, "msg": "it went wrong"}
+    second = happens(**wrong, jobid=1, log=[])
+    for thread in (first, second):
+        thread.join(20)
+    assert not first.is_alive() and not second.is_alive()
 
 
 def test_each_block_is_read_a_few_times_however_many_there_are(plan, tmp_path, monkeypatch) -> None:

@@ -180,6 +180,22 @@ class BlockLog(logging.Handler):
             self._say("\n".join(folded(one_line(states, self._stopped, plan.minutes), "")))
 
 
+def teller(logger: logging.Logger, own: Sequence[logging.Handler]) -> Callable[[int, str], None]:
+    """Says a text, at a level, by Snakemake's own handlers alone: what ours say with.
+
+    A handler is at work under a lock. Through the logger, one of ours that speaks would ask for the
+    other's; when a job fails while another ends, each in a thread, both would wait for ever.
+    """
+
+    def say(level: int, text: str) -> None:
+        record = logger.makeRecord(logger.name, level, "", 0, text, (), None)
+        for handler in own if logger.isEnabledFor(level) else ():
+            if level >= handler.level:
+                handler.handle(record)
+
+    return say
+
+
 def refusal(logs: Sequence[str]) -> str:
     """The message for the user with which a rule's own log ends, the first of them; else empty."""
     _, begin, message = f"\n{_text(logs[0]) if logs else ''}".rpartition(f"\n{REFUSAL}")
