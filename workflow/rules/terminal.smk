@@ -23,13 +23,13 @@ def does(name):
 # Jobs read the rules, too; a dry run and `--verbose` tell everything.
 if workflow.is_main_process:
     is_dry = workflow.output_settings.dryrun
-    own = list(logger.handlers)
-    files = [each for each in own if isinstance(each, logging.FileHandler)]
+    theirs = list(logger.handlers)
+    files = [each for each in theirs if isinstance(each, logging.FileHandler)]
     logs = ", ".join(os.path.relpath(each.baseFilename) for each in files)
-    say = teller(logger, own)
+    say = teller(logger, theirs)
     shown = Shown(say, not (is_dry or workflow.output_settings.verbose), logs, does)
     # Ours, which are added after Snakemake's own, follow every event.
-    for handler in [each for each in own if each not in files]:
+    for handler in [each for each in theirs if each not in files]:
         handler.addFilter(shown.keeps)
     logger.addHandler(shown)
     if not is_dry:
