@@ -7,13 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parity.benchmarks.traces import ENTRY, HEADS, MODES, VERSION
+from parity.benchmarks.traces import (
+    ENTRY, HEADS, MODES, SELFISH_MAGIC, STEPS_MAGIC, STEPS_VERSION, VERSION,
+)  # fmt: skip
+
+
+def _leb128(number: int) -> bytes:
+    """As `packed` of trace.h: seven bits in a byte, the last first."""
+    more, last = divmod(number, 128)
+    return bytes([last]) if not more else bytes([last | 128]) + _leb128(more)
 
 
 def packed(said: Mapping[str, Any], layout: np.dtype[np.void], entries: Any) -> bytes:
     """A file as trace.h has it: its head by the layout's names, and its entries."""
     content = np.array([tuple(said[name] for name in layout.names or ())], layout).tobytes()
-    content += np.array(entries, ENTRY).tobytes()
+    entries = np.array(entries, ENTRY)
+    if said["version"] < {SELFISH_MAGIC: VERSION, STEPS_MAGIC: STEPS_VERSION}[said["magic"]]:
+        content += entries.tobytes()
+    else:
+        starts = np.diff(entries["start"], prepend=np.uint64(0))
+        for start, length in zip(starts.tolist(), entries["length"].tolist(), strict=True):
+            content += _leb128(start) + _leb128(length)
     return content + zlib.crc32(content).to_bytes(4, "little")
 
 
@@ -28,7 +42,7 @@ def trace(
 ) -> bytes:
     """A trace as the program writes it; of entries (start, length) in ns."""
     start: dict[str, Any] = {
-        "magic": b"\x89selfish", "version": VERSION, "mode": MODES.index(mode) + 1, "hz": 2.6e9,
+        "magic": SELFISH_MAGIC, "version": VERSION, "mode": MODES.index(mode) + 1, "hz": 2.6e9,
     }  # fmt: skip
     start |= {"minimum_ns": minimum, "threshold_ns": threshold, "quantum": 1_000_000}
     start |= {"quota_us": -1, "period_us": 100_000, "periods": 0, "throttled": 0}

@@ -1,5 +1,6 @@
 """What the files of selfish and of steps say, and which are refused."""
 
+import zlib
 from functools import partial
 
 import pytest
@@ -11,10 +12,11 @@ from traces import packed, trace
 from parity.benchmarks import steps
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.selfish import BENCHMARK, NOT_LOCKED, TRACE
-from parity.benchmarks.traces import HEAD, MODES, read_trace
+from parity.benchmarks.traces import HEAD, MODES, STEPS_MAGIC, STEPS_VERSION, VERSION, read_trace
 from parity.core.files import as_text
 
-REAL = {name: (GOLDEN / f"selfish/real-{name}.trace").read_bytes() for name in (*MODES, "limited")}
+NAMES = (*MODES, "limited", "packed")
+REAL = {name: (GOLDEN / f"selfish/real-{name}.trace").read_bytes() for name in NAMES}
 STEPS = {ranks: (GOLDEN / f"steps/real-{ranks}.bin").read_bytes() for ranks in (1, 2)}
 PLACED = {"nodes": 1, "ranks": 2}
 
@@ -112,6 +114,17 @@ def test_a_trace_of_version_1_is_read_and_tells_less():
     assert "cpu_share" not in values(parse(content))
 
 
+@given(st.lists(st.tuples(*[st.integers(0, 2**64 - 1)] * 2)), st.integers(1, VERSION))
+def test_entries_are_read_as_they_were_written(entries, version):
+    assert read_trace(trace(entries, version=version)).entries.tolist() == entries
+
+
+def test_a_packed_number_of_more_bytes_than_any_has_is_refused():
+    begin = trace([], count=1)[:-4] + b"\xff" * 10 + b"\x01\x01"
+    content = begin + zlib.crc32(begin).to_bytes(4, "little")
+    assert parse(content).detail == "a number of the file is longer than any is"
+
+
 def test_a_limit_that_was_never_reached_shows_nothing():
     assert parse(trace([(0, 400)], quota_us=75_000, periods=10)).reason == "limit-not-in-force"
     others = trace([(0, 400)], quota_us=75_000, periods=10, cpu_ns=700_000_000)
@@ -121,12 +134,12 @@ def test_a_limit_that_was_never_reached_shows_nothing():
     assert "cpu_quota" not in values(parse(trace([(0, 400)], quota_us=0, period_us=0)))
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_real_traces(mode):
-    parsed = parse(REAL[mode], mode, 0.1)
+@pytest.mark.parametrize(("name", "mode"), [*zip(MODES, MODES, strict=True), ("packed", "detours")])
+def test_real_traces(name, mode):
+    parsed = parse(REAL[name], mode, 0.1)
     assert parsed.valid, parsed.detail
     assert 0 < values(parsed)["noise_share"] < 1
-    found = read_trace(REAL[mode])
+    found = read_trace(REAL[name])
     ends = found.entries["start"][:-1] + found.entries["length"][:-1]
     assert len(ends) and (found.entries["start"][1:] >= ends - 1).all()
 
@@ -142,7 +155,7 @@ def test_a_real_trace_under_a_limit():
 
 @pytest.mark.parametrize(("content", "asked", "reason"), [
     (trace([(0, 400)]) + b"more", {}, "several-runs"),
-    (trace([(0, 400)], version=3), {}, "unparsable"),
+    (trace([(0, 400)], version=VERSION + 1), {}, "unparsable"),
     (trace([(0, 400)]), {"mode": "fwq"}, "wrong-size"),
     (trace([(0, 400)]), {"quantum": 3}, "wrong-size"),
     (trace([(0, 400)]), {"multiple": 6}, "wrong-size"),
@@ -163,8 +176,8 @@ def test_what_is_no_trace_of_this_run(content, asked, reason):
 
 def written(lengths, **head) -> bytes:
     """A file as steps writes it; of steps in ns."""
-    said = dict.fromkeys(HEAD.names, 0) | {"magic": b"\x89steps", "version": 1, "ranks": 1}
-    said |= {"work_ns": 99_999.5, "quantum": 50_000, "locked": 1, "count": len(lengths)}
+    said = dict.fromkeys(HEAD.names, 0) | {"magic": STEPS_MAGIC, "version": STEPS_VERSION}
+    said |= {"ranks": 1, "work_ns": 99_999.5, "quantum": 50_000, "locked": 1, "count": len(lengths)}
     said |= {"quota_us": -1, "period_us": 100_000} | head
     return packed(said, HEAD, [(0, length) for length in lengths])
 
@@ -205,7 +218,7 @@ def test_ranks_of_steps_that_are_no_world_are_refused():
 
 @pytest.mark.parametrize(("content", "asked", "reason"), [
     (written([100_000]) + b"more", {}, "several-runs"),
-    (written([100_000], version=2), {}, "unparsable"),
+    (written([100_000], version=STEPS_VERSION + 1), {}, "unparsable"),
     (written([100_000], magic=b"\x89selfish"), {}, "unparsable"),
     (written([100_000], ranks=2), {}, "wrong-size"),
     (written([100_000] * 2), {}, "wrong-size"),
@@ -223,7 +236,7 @@ def test_what_is_not_of_this_run_of_steps(content, asked, reason):
 
 @pytest.mark.parametrize(("content", "read"), [
     *((REAL[name], partial(parse, mode=mode, seconds=0.1))
-      for name, mode in zip(REAL, (*MODES, "detours"), strict=True)),
+      for name, mode in zip(REAL, (*MODES, "detours", "detours"), strict=True)),
     (STEPS[1], of_steps),
 ], ids=(*REAL, "steps"))  # fmt: skip
 def test_no_changed_byte_is_read_over(content, read):
@@ -234,9 +247,9 @@ def test_no_changed_byte_is_read_over(content, read):
         assert not parsed.valid and not parsed.metrics, place
 
 
-@given(st.integers(0, len(REAL["detours"]) - 1))
-def test_no_part_of_a_trace_is_a_whole(length):
-    parsed = parse(REAL["detours"][:length], seconds=0.1)
+@given(st.sampled_from(("detours", "packed")), st.floats(0, 1, exclude_max=True))
+def test_no_part_of_a_trace_is_a_whole(name, part):
+    parsed = parse(REAL[name][: int(part * len(REAL[name]))], seconds=0.1)
     assert parsed.reason in ("truncated", "unparsable")
 
 

@@ -135,7 +135,7 @@ int main(int argc, char **words)
         || capacity > SIZE_MAX / sizeof(struct entry))
         stop(WRONG_WORDS, "a number is none, or out of range");
     require_invariant_counter();
-    struct head head = {.magic = "\x89" "selfish", .version = 2, .mode = fwq ? FWQ : DETOURS,
+    struct head head = {.magic = "\x89" "selfish", .version = 3, .mode = fwq ? FWQ : DETOURS,
                         .quantum = quantum};
     struct entry *entries = room_for(capacity, &head.locked);
 

@@ -91,7 +91,7 @@ int main(int argc, char **words)
     if ((uint32_t)world != ranks)
         stop(OTHER_WORLD, "there are other ranks than was said");
 
-    struct head head = {.magic = "\x89" "steps", .version = 1, .ranks = ranks, .count = count,
+    struct head head = {.magic = "\x89" "steps", .version = 2, .ranks = ranks, .count = count,
                         .idle_us = strtoull(words[4], NULL, 10)};
     struct entry *entries = room_for(count, &head.locked);
     double pace = shortest_piece() / PIECE;

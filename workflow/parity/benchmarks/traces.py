@@ -16,19 +16,21 @@ from parity.core.files import as_bytes
 ENTRY = np.dtype([("start", "<u8"), ("length", "<u8")])
 LIMIT = [("quota_us", "<i8")] + [(name, "<u8") for name in ("period_us", "periods", "throttled")]
 LIMIT += [(name, "<u8") for name in ("burst_us", "shares", "weight", "cpus", "cpu_ns")]
-_CRC_BYTES, MODES = 4, ("detours", "fwq")
+_CRC_BYTES, _LONGEST, MODES = 4, 10, ("detours", "fwq")
 _BEGIN = [("magic", "S8"), ("version", "<u4")]
-# struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`.
-SELFISH_MAGIC, VERSION = b"\x89selfish", 2
+# struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`. Of a file's
+# last version entries are packed; before, they were struct entry.
+SELFISH_MAGIC, VERSION = b"\x89selfish", 3
 _HEAD = [*_BEGIN, ("mode", "<u4")]
 _HEAD += [(name, "<f8") for name in ("hz", "minimum_ns", "threshold_ns")]
 _HEAD += [(name, "<u8") for name in ("duration_ns", "quantum", "locked", "count")]
-HEADS = {1: np.dtype(_HEAD + LIMIT[:4]), VERSION: np.dtype(_HEAD + LIMIT)}
+HEADS = {1: np.dtype(_HEAD + LIMIT[:4]), **dict.fromkeys((2, VERSION), np.dtype(_HEAD + LIMIT))}
 # struct head of steps.c.
-STEPS_MAGIC, STEPS_VERSION = b"\x89steps", 1
+STEPS_MAGIC, STEPS_VERSION = b"\x89steps", 2
 _STEPS_HEAD = [*_BEGIN, ("ranks", "<u4"), ("work_ns", "<f8")]
 _STEPS_HEAD += [(name, "<u8") for name in ("duration_ns", "quantum", "idle_us", "locked", "count")]
 HEAD = np.dtype(_STEPS_HEAD + LIMIT)
+STEPS_HEADS = dict.fromkeys((1, STEPS_VERSION), HEAD)
 
 
 def bytes_of(files: Mapping[str, str], name: str, what: str) -> bytes:
@@ -60,16 +62,35 @@ def read_file(
         raise Refused("unparsable", "the file is of another version")
     values = np.frombuffer(content, head, 1)[0].item()
     fields = dict(zip(head.names or (), values, strict=True))
-    size = head.itemsize + fields["count"] * ENTRY.itemsize
-    if len(content) != size + _CRC_BYTES:
-        reason = "truncated" if len(content) < size + _CRC_BYTES else "several-runs"
-        raise Refused(reason, f"the file has {len(content)} bytes instead of {size + _CRC_BYTES}")
-    if zlib.crc32(memoryview(content)[:size]) != int.from_bytes(content[size:], "little"):
+    rest = content[head.itemsize : -_CRC_BYTES]
+    is_packed, packed = fields["version"] == max(heads), np.frombuffer(rest, np.uint8)
+    last = np.flatnonzero(packed < 128)  # of each packed number, its last byte
+    found = len(last) / 2 if is_packed else len(rest) / ENTRY.itemsize
+    if found != fields["count"] or (is_packed and len(rest) > (last[-1] + 1 if len(last) else 0)):
+        reason = "truncated" if found <= fields["count"] else "several-runs"
+        raise Refused(reason, f"the file has {found:.16g} entries instead of {fields['count']}")
+    if zlib.crc32(content[:-_CRC_BYTES]) != int.from_bytes(content[-_CRC_BYTES:], "little"):
         raise Refused("contradictory", "the file is not what its checksum is of")
     for name in numbers:
         if not 0 <= fields[name] < math.inf:
             raise Refused("unparsable", f"{name} of the file is {fields[name]}")
-    return fields, np.frombuffer(content, ENTRY, fields["count"], head.itemsize)
+    return fields, _unpacked(packed, last) if is_packed else np.frombuffer(rest, ENTRY)
+
+
+def _unpacked(numbers: NDArray[np.uint8], last: NDArray[np.intp]) -> NDArray[np.void]:
+    """Entries of numbers that are packed as trace.h says; `last`: where each number ends."""
+    entries = np.zeros(len(last) // 2, ENTRY)
+    if not len(entries):
+        return entries
+    lengths = np.diff(last, prepend=-1)
+    if lengths.max() > _LONGEST:
+        raise Refused("unparsable", "a number of the file is longer than any is")
+    first = last - lengths + 1
+    shift = 7 * (np.arange(len(numbers)) - np.repeat(first, lengths))
+    parts = (numbers & 127).astype(np.uint64) << shift.astype(np.uint64)
+    values = np.add.reduceat(parts, first)
+    entries["start"], entries["length"] = np.cumsum(values[::2]), values[1::2]
+    return entries
 
 
 @dataclass(frozen=True)
@@ -138,7 +159,7 @@ class Steps:
 
 def read_steps(content: bytes) -> Steps:
     """The steps of one run; raises `Refused` as `read_file` does."""
-    head, entries = read_file(content, STEPS_MAGIC, {STEPS_VERSION: HEAD}, ("work_ns",))
+    head, entries = read_file(content, STEPS_MAGIC, STEPS_HEADS, ("work_ns",))
     if not head["work_ns"]:
         raise Refused("unparsable", "the steps have no work")
     known = {name: head[name] for name in Steps.__annotations__ if name in head}
