@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parity.benchmarks.traces import (
-    ENTRY, HEADS, MODES, SELFISH_MAGIC, STEPS_MAGIC, STEPS_VERSION, VERSION,
-)  # fmt: skip
+from parity.benchmarks import traces
+
+_PACKED_FROM = {
+    traces.SELFISH_MAGIC: traces.VERSION, traces.STEPS_MAGIC: traces.STEPS_VERSION,
+}  # fmt: skip
 
 
 def _leb128(number: int) -> bytes:
@@ -21,8 +23,8 @@ def _leb128(number: int) -> bytes:
 def packed(said: Mapping[str, Any], layout: np.dtype[np.void], entries: Any) -> bytes:
     """A file as trace.h has it: its head by the layout's names, and its entries."""
     content = np.array([tuple(said[name] for name in layout.names or ())], layout).tobytes()
-    entries = np.array(entries, ENTRY)
-    if said["version"] < {SELFISH_MAGIC: VERSION, STEPS_MAGIC: STEPS_VERSION}[said["magic"]]:
+    entries = np.array(entries, traces.ENTRY)
+    if said["version"] < _PACKED_FROM[said["magic"]]:
         content += entries.tobytes()
     else:
         starts = np.diff(entries["start"], prepend=np.uint64(0))
@@ -42,11 +44,12 @@ def trace(
 ) -> bytes:
     """A trace as the program writes it; of entries (start, length) in ns."""
     start: dict[str, Any] = {
-        "magic": SELFISH_MAGIC, "version": VERSION, "mode": MODES.index(mode) + 1, "hz": 2.6e9,
+        "magic": traces.SELFISH_MAGIC, "version": traces.VERSION, "hz": 2.6e9,
+        "mode": traces.MODES.index(mode) + 1,
     }  # fmt: skip
     start |= {"minimum_ns": minimum, "threshold_ns": threshold, "quantum": 1_000_000}
     start |= {"quota_us": -1, "period_us": 100_000, "periods": 0, "throttled": 0}
     start |= {"burst_us": 0, "shares": 1024, "weight": 0, "cpus": 1}
     start |= {"cpu_ns": int(0.75e9 * seconds)}
     start |= {"duration_ns": int(1e9 * seconds), "locked": locked, "count": len(entries)} | head
-    return packed(start, HEADS.get(start["version"], HEADS[VERSION]), entries)
+    return packed(start, traces.HEADS.get(start["version"], traces.HEADS[traces.VERSION]), entries)

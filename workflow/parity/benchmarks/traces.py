@@ -18,8 +18,8 @@ LIMIT = [("quota_us", "<i8")] + [(name, "<u8") for name in ("period_us", "period
 LIMIT += [(name, "<u8") for name in ("burst_us", "shares", "weight", "cpus", "cpu_ns")]
 _CRC_BYTES, _LONGEST, MODES = 4, 10, ("detours", "fwq")
 _BEGIN = [("magic", "S8"), ("version", "<u4")]
-# struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`. Of a file's
-# last version entries are packed; before, they were struct entry.
+# struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`. Of
+# a file's last version entries are packed; before, they were struct entry.
 SELFISH_MAGIC, VERSION = b"\x89selfish", 3
 _HEAD = [*_BEGIN, ("mode", "<u4")]
 _HEAD += [(name, "<f8") for name in ("hz", "minimum_ns", "threshold_ns")]
