@@ -25,7 +25,7 @@ from parity.plan.plan import PLAN, read_plan
 from parity.records import events
 
 SECONDS, RUN_STEPS = 5, (1e-4, 1e-3, 1e-2)  # of programs that run here; the rest is of SimGrid
-DATASET = "results/archive/epyc2-limits-2026-11-22"
+DATASET = "results/archive/xeon2-limits-2026-11-29"
 ARMS = ("native-a", "podman-quota-9000-of-10000-us", "podman-quota-50000-of-100000-us")
 RANKS, STEPS = (2, 4, 8, 16), (1e-3, 1e-2)
 SPEED = 1e9  # flop/s of a host, and so of a rank that nothing holds up
