@@ -125,6 +125,14 @@ def test_a_tail_that_was_not_fitted_has_no_level(view: View, drawn) -> None:
     assert rows == [n for n, arm in enumerate(planted.TITLES) if "128" not in arm]
 
 
+def test_where_no_tail_was_fitted_the_longest_stand_on_an_axis_with_numbers(tmp_path: Path) -> None:
+    rows = [row | {"level": float("nan")} for row in planted.tables()["return_levels"]]
+    (axes,) = figures.draw(
+        planted.view(tmp_path, {"return_levels": rows}, events=False), SPECS[Form.LEVELS]
+    ).axes
+    assert len(axes.get_xticks()) > 1
+
+
 def test_a_law_that_fits_badly_is_no_finding_and_a_tick_that_is_not_told_no_band(tmp_path: Path):
     rows = planted.tables()["return_levels"]
     poor = [row | {"fit": 0.01, "level": 1e9} for row in rows if row["level"]]

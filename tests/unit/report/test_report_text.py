@@ -62,7 +62,7 @@ def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
     assert figures.lost_after(many) == {"ran": ["5: a", "4: b", "3: c", "and 1 more"]}
 
 
-def test_a_caption_tells_of_the_marks_that_are_drawn(make_view: MakeView) -> None:
+def test_a_caption_tells_of_the_marks_that_are_drawn(make_view: MakeView, monkeypatch) -> None:
     few, many = make_view(3), make_view(30)
     spec = next(each for each in many.figures if each.densities and many.shown(each))
     points, curves = (texts.caption(view, spec) for view in (few, many))
@@ -70,6 +70,11 @@ def test_a_caption_tells_of_the_marks_that_are_drawn(make_view: MakeView) -> Non
     assert "the density of the values" in curves and "boxes" not in curves
     crowded = replace(spec, quantities=spec.quantities * 6, densities=False)
     assert "every value" not in texts.caption(few, crowded)
+    # Values above comparisons, of more arms than there is room for twice.
+    doubled = replace(spec, in_rows=False, densities=False)
+    assert "every value is a point" in texts.caption(few, doubled)
+    monkeypatch.setattr("parity.report.figures.page.PAGE", 2.0)
+    assert "every value" not in texts.caption(few, doubled)
 
 
 def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
@@ -85,7 +90,7 @@ def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
 def test_the_paper_types_no_result_by_hand(name: str) -> None:
     body = (ROOT / f"paper/{name}.tex").read_text().split(r"\begin{document}")[-1]
     # What a key, a file, a system or a length is called is no number that is read.
-    body = re.sub(r"(?m)^%.*|L\{[^}]*\}|epyc\d|\[4pt\]", "", body)
+    body = re.sub(r"(?m)^%.*|L\{[^}]*\}|(epyc|xeon)\d|\[4pt\]", "", body)
     body = re.sub(
         r"\\(?!textit|emph|point|caption|section)\w+\*?(\[[^]]*\])?(\{[^{}]*\})+", "", body
     )

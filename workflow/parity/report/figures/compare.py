@@ -112,7 +112,11 @@ def _is_in_rows(view: View, spec: FigureSpec) -> bool:
 
 def has_ratios_alone(view: View, spec: FigureSpec) -> bool:
     """Whether a figure of panels has no room for values beside the comparisons."""
-    return not _is_in_rows(view, spec) and (len(columns(view, spec)) > MOST or spec.in_rows)
+    if _is_in_rows(view, spec):
+        return False
+    one_above_other = 2 * (IN_ROW + style.ROW * len(view.arms_of(view.shown(spec)))) + 0.9
+    is_full = one_above_other > pages.PAGE
+    return is_full or len(columns(view, spec)) > MOST or spec.in_rows
 
 
 def panels(view: View, spec: FigureSpec) -> Figure:
@@ -248,7 +252,8 @@ def forests(view: View, shown: Columns, head: str = "") -> Figure:
     axis = f"cost ratio to {formatting.reference_title(view.plan)} (log), above 1 costs more"
     key = "; ".join(filter(None, (shared, axis, "band: margin", "n: blocks")))
     foot = pages.foot_of(view, [case for case, _ in shown], key, pages.SYMBOLS)
-    return pages.page(head, _on_common_axes(made, shown), 2 if wide else 4, foot, around=AROUND)
+    across = 2 if wide else min(4, len(made))
+    return pages.page(head, _on_common_axes(made, shown), across, foot, around=AROUND)
 
 
 def titles_of(view: View, shown: Columns, wide: bool) -> tuple[list[str], str]:

@@ -75,7 +75,8 @@ def page(title: str, panels: Sequence[Panel], across: int = 1, foot: Sequence[st
         # A head that reaches over the panel stands below the title, a short one beside it.
         pad = 11 if len(getattr(panel, "head", "")) > LONG // 3 else 4
         letters, size = (98 // across - 4, 7.2) if across < 4 else (23, 6.3)
-        above = "\n".join(textwrap.fill(line, letters) for line in panel.title.split("\n"))
+        whole_numbers = panel.title.replace(" %", "\u00a0%")
+        above = "\n".join(textwrap.fill(line, letters) for line in whole_numbers.split("\n"))
         axes.set_title(above, loc="left", pad=pad, fontsize=size, linespacing=1.0)
     below = "\n".join(filter(None, foot))
     text_lines = below.count("\n") + bool(below) - (-len(key) // KEYED)

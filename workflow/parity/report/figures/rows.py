@@ -78,7 +78,7 @@ class Forest:
             axes.hlines(known.index, left, right, colours, linewidth=width, zorder=3)
         for place, row in enumerate(rows_of(table)):
             self._row(axes, place, row, ends)
-        if not np.isfinite(table["estimate"]).any():
+        if not np.isfinite(table[["estimate", "mark"]]).any(axis=None):
             axes.set_xticks([])
         if is_last or not self.label.startswith("cost"):
             grid: Any = axes.get_gridspec()
