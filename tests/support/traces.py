@@ -9,10 +9,6 @@ from numpy.typing import NDArray
 
 from parity.benchmarks import traces
 
-_PACKED_FROM = {
-    traces.SELFISH_MAGIC: traces.VERSION, traces.STEPS_MAGIC: traces.STEPS_VERSION,
-}  # fmt: skip
-
 
 def _leb128(number: int) -> bytes:
     """As `packed` of trace.h: seven bits in a byte, the last first."""
@@ -24,7 +20,7 @@ def packed(said: Mapping[str, Any], layout: np.dtype[np.void], entries: Any) -> 
     """A file as trace.h has it: its head by the layout's names, and its entries."""
     content = np.array([tuple(said[name] for name in layout.names or ())], layout).tobytes()
     entries = np.array(entries, traces.ENTRY)
-    if said["version"] < _PACKED_FROM[said["magic"]]:
+    if said["version"] < traces.PACKED_FROM[said["magic"]]:
         content += entries.tobytes()
     else:
         starts = np.diff(entries["start"], prepend=np.uint64(0))

@@ -16,10 +16,10 @@ from parity.core.files import as_bytes
 ENTRY = np.dtype([("start", "<u8"), ("length", "<u8")])
 LIMIT = [("quota_us", "<i8")] + [(name, "<u8") for name in ("period_us", "periods", "throttled")]
 LIMIT += [(name, "<u8") for name in ("burst_us", "shares", "weight", "cpus", "cpu_ns")]
-_CRC_BYTES, _LONGEST, MODES = 4, 10, ("detours", "fwq")
+_CRC_BYTES, _PACKED_BYTES = 4, 10  # of the checksum, and at most of a packed number
+MODES = ("detours", "fwq")
 _BEGIN = [("magic", "S8"), ("version", "<u4")]
-# struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`. Of
-# a file's last version entries are packed; before, they were struct entry.
+# struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`.
 SELFISH_MAGIC, VERSION = b"\x89selfish", 3
 _HEAD = [*_BEGIN, ("mode", "<u4")]
 _HEAD += [(name, "<f8") for name in ("hz", "minimum_ns", "threshold_ns")]
@@ -31,6 +31,8 @@ _STEPS_HEAD = [*_BEGIN, ("ranks", "<u4"), ("work_ns", "<f8")]
 _STEPS_HEAD += [(name, "<u8") for name in ("duration_ns", "quantum", "idle_us", "locked", "count")]
 HEAD = np.dtype(_STEPS_HEAD + LIMIT)
 STEPS_HEADS = dict.fromkeys((1, STEPS_VERSION), HEAD)
+# The version from which entries are packed; before, they are struct entry.
+PACKED_FROM = {SELFISH_MAGIC: 3, STEPS_MAGIC: 2}
 
 
 def bytes_of(files: Mapping[str, str], name: str, what: str) -> bytes:
@@ -63,7 +65,7 @@ def read_file(
     values = np.frombuffer(content, head, 1)[0].item()
     fields = dict(zip(head.names or (), values, strict=True))
     rest = content[head.itemsize : -_CRC_BYTES]
-    is_packed, packed = fields["version"] == max(heads), np.frombuffer(rest, np.uint8)
+    is_packed, packed = fields["version"] >= PACKED_FROM[magic], np.frombuffer(rest, np.uint8)
     last = np.flatnonzero(packed < 128)  # of each packed number, its last byte
     found = len(last) / 2 if is_packed else len(rest) / ENTRY.itemsize
     if found != fields["count"] or (is_packed and len(rest) > (last[-1] + 1 if len(last) else 0)):
@@ -83,7 +85,7 @@ def _unpacked(numbers: NDArray[np.uint8], last: NDArray[np.intp]) -> NDArray[np.
     if not len(entries):
         return entries
     lengths = np.diff(last, prepend=-1)
-    if lengths.max() > _LONGEST:
+    if lengths.max() > _PACKED_BYTES:
         raise Refused("unparsable", "a number of the file is longer than any is")
     first = last - lengths + 1
     shift = 7 * (np.arange(len(numbers)) - np.repeat(first, lengths))
