@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from threading import Event, Thread
@@ -229,8 +230,9 @@ def test_a_job_may_fail_while_another_ends(plan, tmp_path) -> None:
 
     terminal.addFilter(meet)
     say = teller(logger, [terminal])
-    log, names, _ = _campaign(plan, 2, tmp_path)
-    log._say = lambda text: say(logging.INFO, text)
+    _, names, _ = _campaign(plan, 2, tmp_path)
+    aloud = partial(say, logging.INFO)
+    log = BlockLog(tmp_path / "plan.json", "run_batch", tmp_path, tmp_path / REPORT, aloud)
     for handler in (terminal, Shown(say, True, "x.log", str), log):
         logger.addHandler(handler)
     for job, name in enumerate(names):
