@@ -180,6 +180,10 @@ def test_programs_of_two_systems_have_a_panel_and_a_mark_for_each() -> None:
 def test_every_archived_system_has_a_mark_of_its_own() -> None:
     archives = (Path(__file__).parents[3] / "results/archive").iterdir()
     names = sorted({path.name.split("-")[0] for path in archives})
-    (legend,) = together.systems({name: TOLD for name in names}).legends
+    figure = together.systems({name: TOLD for name in names})
+    (legend,) = figure.legends
     marks = {(line.get_marker(), line.get_markerfacecolor()) for line in legend.legend_handles}
     assert len(marks) == len(names) > 6
+    figure.canvas.draw()
+    box, page = legend.get_window_extent(), figure.bbox
+    assert page.x0 <= box.x0 and box.x1 <= page.x1

@@ -31,6 +31,7 @@ MARKS = tuple(
      "linestyle": "none", "markeredgewidth": 0.8 if hollow else 0.0}
     for hollow in (False, True) for mark, colour in SHAPES)  # fmt: skip
 ACROSS, SPREAD = 5, 0.6  # panels beside each other, and of a row what the systems share
+KEYED = 6  # systems beside each other in the key
 FARTHEST = 25  # per cent to either side, beyond which an interval is cut
 
 
@@ -92,7 +93,8 @@ def systems(told: Mapping[str, Sequence[Bound]]) -> Figure:
     programs = sorted(table["program"].unique(), key=str.lower)
     down = -(-len(programs) // ACROSS)
     marks = dict(zip(names, cycle(MARKS), strict=False))
-    size = style.TWO_COLUMNS, 0.4 + down * (0.45 + style.ROW * len(runtimes))
+    lines = -(-len(names) // KEYED)
+    size = style.TWO_COLUMNS, 0.2 + 0.2 * lines + down * (0.45 + style.ROW * len(runtimes))
     figure, grid = plt.subplots(
         down, ACROSS, figsize=size, layout="constrained", sharey=True, squeeze=False)  # fmt: skip
     for axes, program in zip(grid.flat, programs, strict=False):
@@ -101,7 +103,7 @@ def systems(told: Mapping[str, Sequence[Bound]]) -> Figure:
     for axes in grid.flat[len(programs) :]:
         axes.set_axis_off()
     handles = [Line2D([], [], **mark, markersize=3.5) for mark in marks.values()]
-    figure.legend(handles, names, ncols=len(names), loc="outside upper left", frameon=False)
+    figure.legend(handles, names, ncols=KEYED, loc="outside upper left", frameon=False)
     what = "cost (%): ratio to native less one, with its 95 % interval"
     figure.supxlabel(f"{what}; n = {span(table['blocks'])} blocks", fontsize=7.5)
     return figure
