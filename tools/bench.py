@@ -62,9 +62,9 @@ SHARES = (0.5, 0.99, 0.999, 0.9999)
 # So many times an archive's blocks.
 MULTIPLIED, TIMES = ARCHIVES / "machine-2026-11-20", 20
 # What the default study decides with the scatter of these machines.
-SCATTER_OF = ("machine-2026-11-20", "epyc2-torrez2019-2026-11-22")
-# Runs of the length that the pilot gives them.
-TAKEN_FROM = ARCHIVES / "epyc2-torrez2019-2026-11-22/records/runs.parquet"
+SCATTER_OF = ("machine-2026-11-20", "xeon3-torrez2019-2026-11-30")
+# Runs of a second, about as long as a pilot makes them.
+TAKEN_FROM = ARCHIVES / "xeon3-torrez2019-2026-11-30/records/runs.parquet"
 MARGIN, CAMPAIGNS = 0.01, 20
 ANY_NODE = """system: any
 scale_label: vm

@@ -24,23 +24,30 @@ PARAMETERS = {"mode": "detours", "seconds": 30}
 CASE = {"case": "selfish-detours", "benchmark": "selfish", "parameters": PARAMETERS}
 
 
-def judging(ratios: dict[int, float], silent: tuple[str, int] = ("", 0)) -> JudgingData:
+def judging(
+    ratios: dict[int, float], silent: tuple[str, int] = ("", 0), injected: int = 0
+) -> JudgingData:
     """A dataset of selfish with the slowdown of `box` over that of native at each number of ranks.
 
     Args:
         silent: an arm without any number for so many ranks.
+        injected: so long are the events, in µs, that native meets besides, instead of `box`; or 0.
     """
     runs = data.quiet("selfish-detours", blocks=BLOCKS)
     made, analysis = data.dataset(runs, [CASE], metric="noise_share")
     rows = []
     for ranks, ratio in ratios.items():
         name = study.replay_case("selfish-detours", ranks, 1e-3)
+        if injected:
+            name = study.injected_case("selfish-detours", ranks, 1e-3, injected)
+        metric, unit = study.STEP_TIME if injected else study.SLOWDOWN
         for (_, arm), values in data.quiet(name, box=ratio, blocks=BLOCKS, spread=0.002).items():
             if (arm, ranks) == silent:
                 continue
             rows += [
-                {"case": name, "metric": "slowdown", "arm": arm, "block": block.name,
-                 "run": f"selfish-detours.{arm}", "value": 2 * value, "unit": "1",
+                {"case": name, "metric": metric, "block": block.name,
+                 "arm": study.INJECTED if injected and arm == "box" else arm,
+                 "run": f"selfish-detours.{arm}", "value": 2 * value, "unit": unit,
                  "better": "lower"}
                 for block, value in zip(made.plan.blocks, values, strict=True)
             ]  # fmt: skip
@@ -64,6 +71,22 @@ def test_a_quota_that_hurts_the_more_the_larger_the_program_is_a_trend(tmp_path:
     assert verdict(tmp_path, RISES, rising).verdict == "supported"
     level = verdict(tmp_path, RISES, judging({1: 1.2, 32: 1.2, 1024: 1.2}))
     assert level.verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(("ratio", "ended"), [(1.0, "supported"), (1.05, "contradicted")])
+def test_events_of_a_told_length_are_an_arm_beside_both_natives(tmp_path, ratio, ended) -> None:
+    cells = {"benchmark": "noise-replay", "metric": "time", "arms": [study.INJECTED],
+             "parameters": {"events_per_second": 1, "duration_us": 100}}  # fmt: skip
+    test = data.test_of("non-inferiority", cells, margin_percent=1)
+    seen = judging({1024: ratio}, injected=100)
+    found = verdict(tmp_path, test, seen)
+    assert found.verdict == ended, found.reason
+    assert found.blocks == BLOCKS and study.INJECTED in seen.plan.arms
+    # No container is in it, and the arm is in no other case.
+    case = study.injected_case("selfish-detours", 1024, 1e-3, 100)
+    of_arm = {(run.case, run.arm) for block in seen.plan.blocks for run in block.runs}
+    assert {arm for name, arm in of_arm if name == case} == {"native-a", "native-b", study.INJECTED}
+    assert {name for name, arm in of_arm if arm == study.INJECTED} == {case}
 
 
 def test_what_runs_are_too_short_for_is_said(tmp_path: Path) -> None:
@@ -95,4 +118,6 @@ def test_what_follows_from_events_may_stand_in_a_claim() -> None:
     assert added == ["duration_return_level", "millisecond_detours_per_second"]
     assert [metric.metric for metric in known["selfish-replay"].metrics] == ["slowdown"]
     assert known["selfish-replay"].parameters["ranks"] == {"enum": [1, 32, 1024, 32768, 2**20]}
-    assert not any(name.endswith("-replay") for name in known if not name.startswith("selfish"))
+    of_events = {name for name in known if name.endswith("-replay")}
+    assert {name for name in of_events if not name.startswith("selfish")} == {"noise-replay"}
+    assert declared().simulated == {study.INJECTED}

@@ -179,6 +179,25 @@ def test_intervals_of_slowdowns_hold_what_is_true() -> None:
     assert rows[10]["ranks"] == 32 and held >= 16
 
 
+def test_more_events_come_evenly_in_its_work_and_the_recorded_ones_stay() -> None:
+    recorded = window([100 * MS, 1500 * MS], [10 * MS, 20 * MS], 3030 * MS)
+    more = durations.interrupted(recorded, 1, 5 * MS)
+    # In three seconds of work at 0.5, 1.5 and 2.5 s of it; the second was recorded at 1.49 s.
+    assert (more.starts / MS).tolist() == [100, 510, 1505, 1535, 2540]
+    assert (more.lengths / MS).tolist() == [10, 5, 20, 5, 5]
+    assert (more.key, more.duration) == (recorded.key, 3045 * MS)
+    none = durations.interrupted(window([], [], SECOND // 4), 1, 5 * MS)
+    assert not len(none.lengths) and none.duration == SECOND // 4
+
+
+@pytest.mark.parametrize("length", [MS // 100, 10 * MS])
+def test_an_event_a_second_costs_one_rank_its_length_and_very_many_that_in_each_step(length: int):
+    quiet = [durations.interrupted(window([], [], 30 * SECOND), 1, length)]
+    slowdowns = replay.slowdowns(replay.delays(quiet, 1e-2), ONCE)[0]
+    assert slowdowns[0] == pytest.approx(1 + length / SECOND, rel=1e-6)
+    assert slowdowns[-1] == pytest.approx(1 + length / (10 * MS), rel=0.01)
+
+
 def test_a_window_without_any_work_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing is left of window"):
         replay.delays([window([0], [SECOND])], 1e-3)
@@ -386,8 +405,13 @@ def test_a_dataset_s_tables_are_those_of_its_events(tmp_path: Path) -> None:
     assert together["slowdown"].to_numpy() == pytest.approx(100 / 60)
     of_runs = study.of_runs(folder, folder / "events")["event_values"]
     assert set(of_runs["metric"]) == {
-        "duration_return_level", "millisecond_detours_per_second", "slowdown"
+        "duration_return_level", "millisecond_detours_per_second", "slowdown", "time"
     }  # fmt: skip
+    name = study.injected_case("selfish-detours", 32, 1e-3, 10000)
+    steps = of_runs[of_runs["case"] == name].groupby("arm")["value"].median()
+    assert set(steps.index) == {"native-a", "native-b", study.INJECTED}
+    # One of 32 ranks meets 10 ms in every 31st step, and another while all wait for it in a third.
+    assert 0.32e-3 < steps[study.INJECTED] - steps["native-a"] < 0.32e-3 * 1.32
     name = study.replay_case("selfish-detours", 1024, 1e-3)
     assert name == "selfish-detours-replay-1024-0.001"
     quiet = of_runs[(of_runs["case"] == name) & (of_runs["arm"] == "box")]

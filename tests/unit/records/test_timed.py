@@ -28,7 +28,7 @@ def test_what_was_timed_is_what_programs_told() -> None:
 
 
 def test_each_of_a_pair_ran_half_of_the_time() -> None:
-    pairs = ARCHIVE.with_name("epyc4-pairs-2026-11-26")
+    pairs = ARCHIVE.with_name("epyc9-pairs-2026-11-29")
     runs = pd.read_parquet(pairs / "records/runs.parquet")
     found = {each.case: each for each in case_times(pairs)}["sysbench"]
     walls = runs.loc[runs["case"] == "sysbench", "wall_seconds"]

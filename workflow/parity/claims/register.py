@@ -121,6 +121,7 @@ class Declared:
 
     benchmarks: Mapping[str, Benchmark]
     arms: Collection[str]
+    simulated: Collection[str] = ()  # arms that extensions make of others' runs
 
     def missing(self, cells: Selection, options: Mapping[str, Any]) -> list[str]:
         """The names in a test's cells and options that nothing declares, each once.
@@ -129,7 +130,7 @@ class Declared:
         level `npb.class=D`. Of a benchmark that is not there nothing else can be said.
         """
         arms = filter(None, (*(cells.arms or ()), *cells.against, options.get("than", "")))
-        missing = [arm for arm in arms if arm not in self.arms]
+        missing = [arm for arm in arms if arm not in self.arms and arm not in self.simulated]
         if control := options.get("control"):
             missing += self.missing(Selection.of(control), {})
         if not (benchmark := self.benchmarks.get(cells.benchmark)):
@@ -174,7 +175,7 @@ def declared(plans: Iterable[Plan] = ()) -> Declared:
     """What this version of Parity has, and the benchmarks that these plans bring themselves.
 
     Those have the factors and parameters of their cases. What an extension makes of the data of
-    benchmarks (`DECLARED` in its room `claims`) is declared, too.
+    benchmarks (`DECLARED` and `ARMS` in its room `claims`) is declared, too.
     """
     known: dict[str, Benchmark] = dict(benchmarks())
     for plan in plans:
@@ -187,7 +188,7 @@ def declared(plans: Iterable[Plan] = ()) -> Declared:
             known[name] = type("Derived", (type(plan.definitions[name]),), {"parameters": levels})()
     for add in (with_sums, *extensions_with(parity.claims, "DECLARED")):
         known = add(known)
-    return Declared(known, every_arm())
+    return Declared(known, every_arm(), {*chain(*extensions_with(parity.claims, "ARMS"))})
 
 
 def _parameters(benchmark: Benchmark) -> dict[str, Mapping[str, Any]]:

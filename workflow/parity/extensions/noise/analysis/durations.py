@@ -61,6 +61,25 @@ def millisecond_rate(run: Sequence[Window]) -> float:
     return float(1e9 * of_band / sum(window.duration for window in run))
 
 
+def at_work(window: Window) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Where events begin on a clock that stands still in them, their lengths, and the work; ns."""
+    starts = np.maximum.accumulate(np.clip(window.starts, 0, window.duration))
+    lengths = np.minimum(window.lengths, window.duration - starts)
+    places = np.maximum.accumulate(starts - (np.cumsum(lengths) - lengths))
+    return places, lengths, window.duration - int(lengths.sum())
+
+
+def interrupted(window: Window, per_second: float, length: int) -> Window:
+    """The window with more events of one length (ns), evenly, so many in a second of its work."""
+    places, lengths, work = at_work(window)
+    number = round(per_second * work / 1e9)
+    more = (work * (np.arange(number) + 0.5) / max(number, 1)).astype(np.int64)
+    order = np.argsort(every := np.concatenate([places, more]), kind="stable")
+    lengths = np.concatenate([lengths, np.full(number, length)])[order]
+    starts = every[order] + np.cumsum(lengths) - lengths
+    return Window(window.key, work + int(lengths.sum()), starts, lengths)
+
+
 SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999)
 _GROUPS = 4000  # ranks that tell lengths apart, and lie the closer the longer these are
 

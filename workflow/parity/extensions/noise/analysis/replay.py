@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parity.analysis.methods import percentile_interval, resampled
-from parity.extensions.noise.analysis.durations import Window
+from parity.extensions.noise.analysis.durations import Window, at_work
 
 RANKS = tuple(2**power for power in range(21))
 STEPS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -75,10 +75,7 @@ def _of_window(window: Window, work: int) -> tuple[np.ndarray, ...]:
     """Time at work and its moments by the delay's bin; each event's delay after it, and length."""
     # On the clock that stands still in events a step covers [u, u + work), and its delay is the
     # sum of the events in there: one comes in where u + work passes it, and leaves where u does.
-    starts = np.maximum.accumulate(np.clip(window.starts, 0, window.duration))
-    lengths = np.minimum(window.lengths, window.duration - starts)
-    before = np.cumsum(lengths) - lengths
-    at, round_ = np.maximum.accumulate(starts - before), window.duration - int(lengths.sum())
+    at, lengths, round_ = at_work(window)
     if round_ <= 0:
         raise ValueError(f"nothing is left of window {window.key} between its events")
     turns, part = divmod(work, round_)

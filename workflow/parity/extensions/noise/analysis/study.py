@@ -1,6 +1,6 @@
 """The tables of noise of one dataset, from its plan, the numbers that count, and its events."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from parity.records.events import LOOKED, PERIOD, QUOTA
 RETURN_LEVEL, SLOWDOWN = ("duration_return_level", "s"), ("slowdown", "1")
 MILLISECOND = ("millisecond_detours_per_second", "1/s")
 RANKS_OF_RUNS = replay.RANKS[::5]  # simulated for each run by itself, too, for claims to compare
+# The same with events of a told length besides, once a second, where that is often in a run.
+INJECTED, STEP_TIME = "injected-noise", ("time", "s")
+INJECTED_US, INJECTED_PER_SECOND, LONG_SECONDS = (10, 100, 2000, 10000), 1, 10
 VALUES = schema.tables_beside(__file__)
 SHOWN = schema.tables_beside(str(Path(__file__).parents[1] / "report/tables.py"))
 
@@ -88,9 +91,9 @@ def shown(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
 
 def of_runs(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
     """What the events of each run give as its values, which claims compare; as `shown`."""
-    arms, made = read_plan(dataset / PLAN).arms, list[dict[str, Any]]()
+    plan, made = read_plan(dataset / PLAN), list[dict[str, Any]]()
     for case in _recorded(dataset, recorded):
-        for arm in (arm for arm in arms if case.blocks(arm)):
+        for arm in (arm for arm in plan.arms if case.blocks(arm)):
             runs = {block: case.windows(arm, block) for block in case.blocks(arm)}
             for block, run in runs.items():
                 rate, level = durations.millisecond_rate(run), durations.level_of(run)
@@ -98,13 +101,23 @@ def of_runs(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
                 if level is not None:
                     made.append(case.value(case.case, arm, block, RETURN_LEVEL, level))
             for step in replay.STEPS:
-                made += _replayed_runs(case, arm, runs, step)
+                found = list(_slowdowns(runs, step))
+                for ranks, block, slowdown in found:
+                    name = replay_case(case.case, ranks, step)
+                    made.append(case.value(name, arm, block, SLOWDOWN, slowdown))
+                if arm in plan.aa_pair:
+                    made += _injected(case, arm, runs, step, found, arm == plan.reference)
     return {"event_values": tables.frame(VALUES["event_values"], made)}
 
 
 def replay_case(case: str, ranks: int, step: float) -> str:
     """How the simulation of a program with the events of a case is called among cases."""
     return f"{case}-replay-{ranks}-{step:g}"
+
+
+def injected_case(case: str, ranks: int, step: float, microseconds: int) -> str:
+    """The same of a program that meets events of that length besides."""
+    return f"{case}-injected-{ranks}-{step:g}-{microseconds}"
 
 
 def _recorded(dataset: Path, folder: Path) -> Iterator[_Recorded]:
@@ -131,22 +144,45 @@ def _limit(case: _Recorded, arm: str) -> tuple[int, int] | None:
     return (quota, period) if not others and 0 < quota < period else None
 
 
-def _replayed_runs(
-    case: _Recorded, arm: str, of_runs: Mapping[str, list[Window]], step: float
-) -> Iterator[dict[str, Any]]:
-    """The slowdown by each run alone, of as many ranks as its arm's runs can say something of."""
+def _slowdowns(
+    of_runs: Mapping[str, list[Window]], step: float
+) -> Iterator[tuple[int, str, float]]:
+    """Ranks, block and slowdown by its run alone, of as many ranks as runs say something of."""
     # Either all runs of an arm say it or none, so that no run is left out for what it recorded.
     delays = replay.delays([window for run in of_runs.values() for window in run], step)
     own = np.repeat(np.eye(len(of_runs)), [len(run) for run in of_runs.values()], axis=1)
-    looked = [sum(window.duration for window in run) for run in of_runs.values()]
-    slowdowns = replay.slowdowns(delays, own)
+    slowdowns, looked = replay.slowdowns(delays, own), _median_looked(of_runs)
     for ranks in RANKS_OF_RUNS:
         column = slowdowns[:, replay.RANKS.index(ranks)]
-        if ranks * delays.step * np.median(column) > np.median(looked):
-            continue
-        name = replay_case(case.case, ranks, delays.step / 1e9)
-        for block, value in zip(of_runs, column, strict=True):
-            yield case.value(name, arm, block, SLOWDOWN, float(value))
+        if ranks * delays.step * np.median(column) <= looked:
+            for block, value in zip(of_runs, column, strict=True):
+                yield ranks, block, float(value)
+
+
+def _median_looked(of_runs: Mapping[str, list[Window]]) -> float:
+    """How long a run looked, ns."""
+    return float(np.median([sum(w.duration for w in run) for run in of_runs.values()]))
+
+
+def _injected(
+    case: _Recorded, arm: str, runs: Mapping[str, list[Window]], step: float,
+    found: Sequence[tuple[int, str, float]], is_reference: bool,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """How long a step takes, by each run of a native arm and the reference's with more events."""
+    if _median_looked(runs) < 1e9 * LONG_SECONDS:
+        return
+    for microseconds in INJECTED_US:
+        by_arm = {arm: found}
+        if is_reference:
+            often, length = INJECTED_PER_SECOND, 1000 * microseconds
+            more = {block: [durations.interrupted(window, often, length) for window in run]
+                    for block, run in runs.items()}  # fmt: skip
+            by_arm[INJECTED] = list(_slowdowns(more, step))
+        for name, of_arm in by_arm.items():
+            # One rank waits for nobody.
+            for ranks, block, slowdown in (each for each in of_arm if each[0] > 1):
+                simulated = injected_case(case.case, ranks, step, microseconds)
+                yield case.value(simulated, arm, block, STEP_TIME, slowdown * step) | {"arm": name}
 
 
 ADDED = tables.Added(VALUES, of_runs)
