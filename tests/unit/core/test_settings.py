@@ -97,7 +97,7 @@ def test_a_missing_file_is_named_with_its_neighbours(tmp_path: Path) -> None:
 
 
 def test_an_unknown_scale_is_refused_with_the_known_ones() -> None:
-    known = "smoke, quick, hour, campaign, whole, sharp, machine, cluster"
+    known = "smoke, quick, hour, campaign, whole, node, sharp, machine, cluster"
     with pytest.raises(UserError, match=rf"no scale 'huge'(.|\n)*{known}"):
         load_study(STUDY, "huge")
 

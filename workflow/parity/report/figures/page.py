@@ -31,6 +31,7 @@ NARROW, NARROWEST = 1.5, 1.0  # inches below which a panel has room for few tick
 OVER = 1.2  # times the width of its panel that a label below may take
 FAR = 1e5  # from which a tick's label, told in full, would meet the one before
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+BESIDE = 14  # letters of a narrow panel's title that leave its head room
 LONG = 25  # letters from which an arm's name takes two lines
 FOOT = WORDS["figures"]  # small print
 SYMBOLS = f"{FOOT['signs']}     {FOOT['lines']}"
@@ -73,10 +74,14 @@ def page(title: str, panels: Sequence[Panel], across: int = 1, foot: Sequence[st
         is_last = number + across >= len(panels)
         key |= panel.draw(axes, number % across == 0, is_last)
         # A head that reaches over the panel stands below the title, a short one beside it.
-        pad = 11 if len(getattr(panel, "head", "")) > LONG // 3 else 4
+        head = len(getattr(panel, "head", ""))
+        pad = 11 if head > LONG // 3 else 4
         letters, size = (98 // across - 4, 7.2) if across < 4 else (23, 6.3)
         whole_numbers = panel.title.replace(" %", "\u00a0%")
         above = "\n".join(textwrap.fill(line, letters) for line in whole_numbers.split("\n"))
+        # Beside a short head of a narrow panel there is room for so many letters.
+        if across > 3 and 0 < head <= LONG // 3 and len(above.rpartition("\n")[2]) > BESIDE:
+            above = "\n".join(above.rsplit(" ", 1))
         axes.set_title(above, loc="left", pad=pad, fontsize=size, linespacing=1.0)
     below = "\n".join(filter(None, foot))
     text_lines = below.count("\n") + bool(below) - (-len(key) // KEYED)

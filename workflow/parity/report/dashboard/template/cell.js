@@ -45,13 +45,16 @@ function blocksPart(cell, name) {
 
 // A simulated program has no runs: it meets the events of the runs of a case.
 function replayedPart(cell) {
-  const name = Object.keys(archiveOf(cell).cases).find((each) => cell.case.startsWith(`${each}-replay-`));
+  const isOf = (each) => ["replay", "injected"].some((how) => cell.case.startsWith(`${each}-${how}-`));
+  const name = Object.keys(archiveOf(cell).cases).find(isOf);
   if (!name) return [];
   const pairs = pairsOf(cell, name);
-  const arms = pairs[0].ends.map(({ arm }) => armTitle(cell, arm));
+  // An arm that meets more events than were recorded is made of the other one's runs.
+  const arms = [...new Set(pairs.flatMap(({ ends }) => ends.filter(({ run }) => run).map(({ arm }) => arm)))];
   return [
     element("p", {}, `Simulated ranks that meet the events of ${caseTitle(cell, name)}, block by block.`),
-    table("Runs whose events are replayed", ["Block", ...arms], pairs.map((pair) => row([pair.block.number, ...pair.ends.map(valueLink)]))),
+    table("Runs whose events are replayed", ["Block", ...arms.map((arm) => armTitle(cell, arm))],
+      pairs.map((pair) => row([pair.block.number, ...pair.ends.filter(({ arm }) => arms.includes(arm)).map(valueLink)]))),
   ];
 }
 
