@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 import synthetic
 from figure_help import boxes, drawn, texts, words_apart
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 
 from parity.benchmarks.description import Form
 from parity.report.answer import Bound
@@ -187,3 +189,23 @@ def test_every_archived_system_has_a_mark_of_its_own() -> None:
     figure.canvas.draw()
     box, page = legend.get_window_extent(), figure.bbox
     assert page.x0 <= box.x0 and box.x1 <= page.x1
+
+
+class Untitled:
+    """A narrow panel of nothing but a title and a head."""
+
+    title, rows = "SysBench cpu, ±1 %", 3
+
+    def __init__(self, head: str) -> None:
+        self.head = head
+
+    def draw(self, axes: Axes, is_first: bool, is_last: bool) -> dict[str, Artist]:
+        return {}
+
+
+def test_a_narrow_panel_s_title_does_not_end_at_its_short_head() -> None:
+    heads = ("n = 32", "n = 32   ratio [95 %]", "", "n")
+    figure = page("", [Untitled(head) for head in heads], 4)
+    whole, parted = "SysBench cpu, ±1\u00a0%", "SysBench cpu,\n±1\u00a0%"
+    titles = [axes.get_title("left") for axes in figure.axes]
+    assert titles == [parted, whole, whole, parted]

@@ -1,6 +1,6 @@
 """The tables of noise of one dataset, from its plan, the numbers that count, and its events."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,13 +100,18 @@ def of_runs(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
                 made.append(case.value(case.case, arm, block, MILLISECOND, rate))
                 if level is not None:
                     made.append(case.value(case.case, arm, block, RETURN_LEVEL, level))
+            is_long = _median_looked(runs) >= 1e9 * LONG_SECONDS
+            more = _interrupted(runs) if is_long and arm == plan.reference else {}
             for step in replay.STEPS:
-                found = list(_slowdowns(runs, step))
-                for ranks, block, slowdown in found:
+                for ranks, block, slowdown in (found := list(_slowdowns(runs, step))):
                     name = replay_case(case.case, ranks, step)
                     made.append(case.value(name, arm, block, SLOWDOWN, slowdown))
-                if arm in plan.aa_pair:
-                    made += _injected(case, arm, runs, step, found, arm == plan.reference)
+                if is_long and arm in plan.aa_pair:
+                    for us in INJECTED_US:
+                        made += _step_times(case, arm, step, us, found)
+                for us, interrupted in more.items():
+                    rows = _step_times(case, arm, step, us, _slowdowns(interrupted, step))
+                    made += [row | {"arm": INJECTED} for row in rows]
     return {"event_values": tables.frame(VALUES["event_values"], made)}
 
 
@@ -116,7 +121,7 @@ def replay_case(case: str, ranks: int, step: float) -> str:
 
 
 def injected_case(case: str, ranks: int, step: float, microseconds: int) -> str:
-    """The same of a program that meets events of that length besides."""
+    """The same of a program that meets events of so many µs besides."""
     return f"{case}-injected-{ranks}-{step:g}-{microseconds}"
 
 
@@ -164,25 +169,23 @@ def _median_looked(of_runs: Mapping[str, list[Window]]) -> float:
     return float(np.median([sum(w.duration for w in run) for run in of_runs.values()]))
 
 
-def _injected(
-    case: _Recorded, arm: str, runs: Mapping[str, list[Window]], step: float,
-    found: Sequence[tuple[int, str, float]], is_reference: bool,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """How long a step takes, by each run of a native arm and the reference's with more events."""
-    if _median_looked(runs) < 1e9 * LONG_SECONDS:
-        return
-    for microseconds in INJECTED_US:
-        by_arm = {arm: found}
-        if is_reference:
-            often, length = INJECTED_PER_SECOND, 1000 * microseconds
-            more = {block: [durations.interrupted(window, often, length) for window in run]
-                    for block, run in runs.items()}  # fmt: skip
-            by_arm[INJECTED] = list(_slowdowns(more, step))
-        for name, of_arm in by_arm.items():
-            # One rank waits for nobody.
-            for ranks, block, slowdown in (each for each in of_arm if each[0] > 1):
-                simulated = injected_case(case.case, ranks, step, microseconds)
-                yield case.value(simulated, arm, block, STEP_TIME, slowdown * step) | {"arm": name}
+def _interrupted(runs: Mapping[str, list[Window]]) -> dict[int, dict[str, list[Window]]]:
+    """The runs with more events of each length, by that in µs."""
+    return {
+        us: {block: [durations.interrupted(window, INJECTED_PER_SECOND, 1000 * us)
+                     for window in run] for block, run in runs.items()}
+        for us in INJECTED_US
+    }  # fmt: skip
+
+
+def _step_times(
+    case: _Recorded, arm: str, step: float, us: int, found: Iterable[tuple[int, str, float]]
+) -> Iterator[dict[str, Any]]:
+    """How long a step takes on several ranks, beside or with more events of so many µs."""
+    for ranks, block, slowdown in found:
+        if ranks > 1:  # one waits for nobody
+            name = injected_case(case.case, ranks, step, us)
+            yield case.value(name, arm, block, STEP_TIME, slowdown * step)
 
 
 ADDED = tables.Added(VALUES, of_runs)
