@@ -196,10 +196,11 @@ def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]
 
 
 def bounded(bounds: Mapping[str, list[answer.Bound]]) -> dict[str, list[answer.Bound]]:
-    """Those of programs that are bounded in any runtime, by kind of machine."""
-    told = [(kind, one) for kind, of in bounds.items() for one in of]
-    held = {(kind, one.program) for kind, one in told if one.bound <= answer.BOUNDS[-1]}
-    return {kind: [one for one in of if (kind, one.program) in held] for kind, of in bounds.items()}
+    """Those of programs that a runtime bounds, of the kind of machine with most such programs."""
+    held = {kind: {one.program for one in of if one.bound <= answer.BOUNDS[-1]}
+            for kind, of in bounds.items()}  # fmt: skip
+    most = max(held, key=lambda kind: len(held[kind]))
+    return {most: [one for one in bounds[most] if one.program in held[most]]}
 
 
 def bound_tables(

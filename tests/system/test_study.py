@@ -82,8 +82,8 @@ def test_a_killed_study_is_completed_with_every_run_counted_once(clone, images) 
         expected = ("valid", "") if row["arm"] in usable else ("planned", "not-tested")
         if (row["stage"], row["reason"]) != expected:
             wrong.append(tuple(row[key] for key in ("run", "stage", "reason", "detail")))
-    # Other tests have the CPUs as well: SysBench is held up where it takes its rate after its time, and
-    # is refused for it by right. Once may be; more would be ours.
+    # Other tests have the CPUs as well: SysBench is held up where it takes its rate after its
+    # time, and is refused for it by right. Once may be; more would be ours.
     late = [each for each in wrong if LATE in each[-1]]
     assert wrong == late and len(late) <= 1, wrong
     assert (clone / "paper/paper.pdf").read_bytes().startswith(b"%PDF")

@@ -56,7 +56,9 @@ def test_hpcg_is_linked_with_what_it_needs_or_with_more_and_is_else_the_same():
         asked = case(hpcg.BENCHMARK, n=24, seconds=2, nodes=1, ranks=1, libraries=libraries)
         path, *commands[build] = hpcg.BENCHMARK.program(asked, NODE).argv
         assert path == f"/opt/parity/debian12/view/{build}/bin/xhpcg"
-    assert commands["hpcg"] == commands["hpcg-further"] == ["--nx=24", "--ny=24", "--nz=24", "--rt=2"]
+    assert (
+        commands["hpcg"] == commands["hpcg-further"] == ["--nx=24", "--ny=24", "--nz=24", "--rt=2"]
+    )
     further, needed = hpcg.BENCHMARK.spack_packages
     flags = further.variants.removeprefix(f"{needed.variants} ")
     assert further.spec.startswith(needed.spec) and flags.count("-l:lib") == 4

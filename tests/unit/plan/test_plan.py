@@ -184,18 +184,6 @@ def test_pairs_stand_beside_what_is_in_turn_as_cases_of_their_own(tmp_path) -> N
     assert refused.value.where.endswith("scales.smoke.pairs")
 
 
-def test_a_scale_leaves_an_arm_out_of_a_benchmark_and_says_why(tmp_path) -> None:
-    left = {"benchmark": "likwid", "arm": "docker", "reason": "takes too long"}
-    plan = _paired(tmp_path, design="in-turn", benchmarks=["likwid", "sysbench"], not_tested=[left])
-    likwid, *_, sysbench = (case.name for case in plan.cases)
-    assert "docker" in plan.arms_of(sysbench) and "docker" not in plan.arms_of(likwid)
-    for block in plan.blocks:
-        assert {run.arm for run in block.runs if run.case == likwid} == {*plan.arms_of(likwid)}
-    compared = {(each.case, each.arm) for each in plan.comparisons}
-    assert (sysbench, "docker") in compared and (likwid, "docker") not in compared
-    assert [each.reason for each in plan.not_tested if each.arm == "docker"] == ["takes too long"]
-
-
 def test_what_a_pilot_saw_decides_the_design_and_only_where_the_scale_says_so(tmp_path) -> None:
     given = {"design": "in-turn", "busy": "side-by-side", "pilot": True, "pairs": ["sysbench"]}
     assert not _paired(tmp_path, **given).is_paired

@@ -189,16 +189,10 @@ class Design(Document, frozen=True):
         return self.positive_control.arm if self.positive_control else ""
 
     def arms_of(self, case: str) -> tuple[str, ...]:
-        """The arms that a case is run in: all but those that are declared as not tested in it.
-
-        The positive control is declared by benchmark, and run in those of its cases where it can be.
-        """
-        control, found = self.positive_control, {each.name: each for each in self.run_cases}
-        benchmark = found[case].benchmark
-        without = {each.arm for each in self.not_tested if each.benchmark == benchmark}
-        if control:
-            (without.discard if case in control.parameters else without.add)(control.arm)
-        return tuple(arm for arm in self.arms if arm not in without)
+        """The arms that a case is run in: all, and the positive control where it can be."""
+        control = self.positive_control
+        without = control.arm if control and case not in control.parameters else ""
+        return tuple(arm for arm in self.arms if arm != without)
 
     def case_in(self, case: Case, arm: str) -> Case:
         """A case as an arm runs it: its own line, on one node if it packs ranks, or more work."""

@@ -148,12 +148,7 @@ def _at_scale(
         allowed = f"ascending numbers of blocks, the last of them {size['blocks']}"
         raise UserError(problem, where=f"{place}.looks", allowed=allowed)
     control, without = _positive_control(document, arms, cases, shorter, scale, where)
-    left_out = size.get("not_tested", [])
-    for entry in left_out:
-        refuse_unknown([entry["benchmark"]], chosen, f"{place}.not_tested", "benchmark of this scale")
-        others = [arm for arm in arms if arm not in document["aa_pair"]]
-        refuse_unknown([entry["arm"]], others, f"{place}.not_tested", "arm beside the A/A pair")
-    declared = (NotTested(**entry) for entry in (*document.get("not_tested", ()), *left_out))
+    declared = (NotTested(**entry) for entry in document.get("not_tested", ()))
     given = ("attempts", "minutes", "blocks_per_job", "busy")
     return Study(
         **{key: document[key] for key in ("study", "title", "reproduces", "seed", "reference")},

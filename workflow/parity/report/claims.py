@@ -83,10 +83,14 @@ def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
 
 
 def matrix(judged: Mapping[str, pd.DataFrame]) -> str:
-    """LaTeX: every published claim with its verdict by each system, in three parts side by side."""
+    """LaTeX: every published claim with its verdict by each system, in three parts side by side.
+
+    Without systems that tested none, whose columns would say nothing.
+    """
     claims = list(next(iter(judged.values()))["claim"])
     by_system = {name: dict(zip(rows["claim"], rows["verdict"], strict=True))
-                 for name, rows in judged.items()}  # fmt: skip
+                 for name, rows in judged.items()
+                 if (rows["verdict"] != terms.NOT_TESTED).any()}  # fmt: skip
     rows = -(-len(claims) // PARTS)
     parts = [claims[begin : begin + rows] for begin in range(0, len(claims), rows)]
     return render("matrix.tex", systems=by_system, lines=list(zip_longest(*parts)), parts=PARTS)
