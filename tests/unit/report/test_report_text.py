@@ -90,7 +90,7 @@ def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
 def test_the_paper_types_no_result_by_hand(name: str) -> None:
     body = (ROOT / f"paper/{name}.tex").read_text().split(r"\begin{document}")[-1]
     # What a key, a file, a system or a length is called is no number that is read.
-    body = re.sub(r"(?m)^%.*|L\{[^}]*\}|(epyc|xeon)\d|\[4pt\]", "", body)
+    body = re.sub(r"(?m)^%.*|L\{[^}]*\}|(epyc|xeon)\d+|slurm-\w{4}|\[4pt\]", "", body)
     body = re.sub(
         r"\\(?!textit|emph|point|caption|section)\w+\*?(\[[^]]*\])?(\{[^{}]*\})+", "", body
     )

@@ -23,9 +23,9 @@ from parity.report.figures import style
 # Of no bound, of each step of BOUNDS, and of what is open; black is read on all of them.
 STEPS = ListedColormap(["white", "#eff6fc", "#d3e5f3", "#abd0e6", "#7fb8da", "#fdd0a2"])
 # A colour is a runtime's in all figures, so systems differ in shape and grey, and then in being
-# hollow; more than these twelve begin anew.
+# hollow; more than these sixteen begin anew.
 SHAPES = (("o", "#000000"), ("s", "#707070"), ("^", "#000000"), ("D", "#707070"), ("v", "#404040"),
-          ("X", "#404040"))  # fmt: skip
+          ("X", "#404040"), ("P", "#000000"), ("p", "#707070"))  # fmt: skip
 MARKS = tuple(
     {"marker": mark, "color": colour, "markerfacecolor": "white" if hollow else colour,
      "linestyle": "none", "markeredgewidth": 0.8 if hollow else 0.0}
