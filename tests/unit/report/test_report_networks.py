@@ -116,6 +116,12 @@ def test_settings_of_a_network_are_said_alike_of_cases_and_series() -> None:
                     for each in view_of.series(CONTAINERS, plan.cases)}  # fmt: skip
 
 
+def test_levels_without_words_of_their_own_are_called_as_in_the_study() -> None:
+    told = formatting.spelt_levels("moosefs", ["servers", "0.25", "monitor_hz_1"])
+    assert told == ["servers in the arm", "0.25 GiB", "monitor hz 1"]
+    assert formatting.spelt_levels("hpcg", ["libraries_further"]) == ["libraries further"]
+
+
 @pytest.mark.parametrize("kernel, each", split.EACH.items())
 def test_planted_costs_are_the_points(view: View, kernel: str, each: float) -> None:
     (found,) = (s for s in view.series(CONTAINERS) if s.title.startswith(f"kernel {kernel}"))

@@ -1,6 +1,7 @@
 """One conclusion, and the names in it, as people read them: the same wherever they are shown."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -238,9 +239,13 @@ def case_levels(plan: Plan, case: str) -> str:
         if containers := planned.parameters.get("containers_per_node"):
             placed.append(f"{counted(containers, 'container')} per node")
         levels = levels[1:]
-    words = [(level, spelt(planned.benchmark, level)) for level in levels]
-    # What has no words of its own is called as in the study.
-    return ", ".join([*placed, *(w.replace("_", " ") if w == level else w for level, w in words)])
+    return ", ".join([*placed, *spelt_levels(planned.benchmark, levels)])
+
+
+def spelt_levels(benchmark: str, levels: Iterable[str]) -> list[str]:
+    """What figures and tables call levels: what has no words of its own, as in the study."""
+    words = ((level, spelt(benchmark, level)) for level in levels)
+    return [word.replace("_", " ") if word == level else word for level, word in words]
 
 
 def program_title(plan: Plan, case: str) -> str:

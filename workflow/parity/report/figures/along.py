@@ -18,7 +18,6 @@ from parity.report.figures import page as pages
 from parity.report.figures import style
 from parity.report.figures.compare import symbol
 from parity.report.figures.planes import Lines, Mark
-from parity.report.figures.specs import spelt
 from parity.report.view import CONTAINERS, Series, View
 
 DODGE = 0.6  # of the distance between two levels, over which arms stand beside each other
@@ -231,7 +230,7 @@ def series(view: View, spec: FigureSpec) -> list[Series]:
     for (ranks, containers, levels), cases in sorted(alike.items()):
         placed = [f"{counted(ranks, 'rank')} per node"]
         placed += [f"{counted(containers, 'container')} per node"] if containers else []
-        title = ", ".join([*placed, *(spelt(spec.benchmark, level) for level in levels)])
+        title = ", ".join([*placed, *formatting.spelt_levels(spec.benchmark, levels)])
         made.append(Series(title, dict(sorted(cases.items()))))
     return made
 
