@@ -17,7 +17,9 @@ from trials import wait_for
 from parity.plan.plan import read_plan
 from parity.runtimes import arms
 
-pytestmark = pytest.mark.system
+# Alone, because every run is to be valid: beside others on two CPUs SysBench was once held up by
+# more than its time and its rate may differ, and refused.
+pytestmark = [pytest.mark.system, pytest.mark.alone]
 STUDY = {
     "study": "tiny", "title": "A tiny study", "reproduces": "none", "seed": 7,
     "reference": "native-a", "aa_pair": ["native-a", "native-b"],
@@ -32,8 +34,6 @@ STUDY = {
     "not_tested": [{"benchmark": "hpcg", "reason": "not part of a tiny study"}],
     "scales": {"tiny": {"blocks": 2}},
 }  # fmt: skip
-# What SysBench contradicts itself in where it was held up before it took the rate.
-LATE = "events, and rate times total time"
 
 
 def _runner(folder: Path) -> psutil.Process | None:
@@ -77,14 +77,10 @@ def test_a_killed_study_is_completed_with_every_run_counted_once(clone, images) 
     assert any(row["reason"] == "interrupted" and not row["final"] for row in runs)
 
     usable = {name for name in STUDY["arms"] if arms()[name].probe().available}
-    wrong = []
-    for row in (row for row in runs if row["final"]):
-        expected = ("valid", "") if row["arm"] in usable else ("planned", "not-tested")
-        if (row["stage"], row["reason"]) != expected:
-            wrong.append(tuple(row[key] for key in ("run", "stage", "reason", "detail")))
-    # Other tests have the CPUs as well: SysBench is held up where it takes its rate after its
-    # time, and is refused for it by right. Once may be; more would be ours.
-    late = [each for each in wrong if LATE in each[-1]]
-    assert wrong == late and len(late) <= 1, wrong
+    for row in runs:
+        if row["final"]:
+            expected = ("valid", "") if row["arm"] in usable else ("planned", "not-tested")
+            said = (row["run"], row["detail"])
+            assert (row["stage"], row["reason"]) == expected, said
     assert (clone / "paper/paper.pdf").read_bytes().startswith(b"%PDF")
     print(f"really run through Snakemake: {', '.join(sorted(usable))}")

@@ -81,8 +81,8 @@ NETPIPE = TWO | {"upper_bound": 65_536, "repetitions": 50}
     ("hpcc", {"n": 500, "nodes": 1, "ranks": 2}, "hpl", 0, math.inf),
     *(("netpipe", NETPIPE | {"protocol": on}, *bounds) for on in ("tcp", "mpi")
       for bounds in (("latency", 0, 0.01), ("bandwidth", 0.01, 1e4))),
-    *(("hpcg", TWO | {"ranks": ranks, "n": 16, "seconds": 1}, "rate", 0, math.inf)
-      for ranks in (1, 2)),
+    *(("hpcg", TWO | {"ranks": ranks, "n": 16, "seconds": 1, "libraries": libraries}, "rate", 0,
+       math.inf) for ranks in (1, 2) for libraries in ("needed", "further")),
     ("stream", {"elements": 10_000_000, "threads": 2}, "triad", 0.1, 1e4),
     *(("npb", TWO | {"kernel": kernel, "class": "S"}, "rate", 0, math.inf) for kernel in KERNELS),
     *(("ior", TWO | {"file": file, "access": access, "block_mib": 4}, "write", 0, math.inf)

@@ -114,3 +114,10 @@ def test_latex_and_markdown_are_escaped(judged: pd.DataFrame, tmp_path: Path) ->
     rows = [line for line in markdown.splitlines() if line.startswith("| last")]
     assert len(rows) == 1 and len(re.findall(r"(?<!\\)\|", rows[0])) == len(shown.HEAD) + 1
     assert "<b>" not in markdown
+
+
+def test_the_matrix_has_a_column_for_each_system_that_tested_any(judged: pd.DataFrame) -> None:
+    nothing = judged.assign(verdict=terms.NOT_TESTED)
+    made = shown.matrix({"one": judged, "idle": nothing, "two": judged})
+    assert made.count(r"\rotatebox{90}{one}") == made.count(r"\rotatebox{90}{two}") == shown.PARTS
+    assert "idle" not in made and all(claim in made for claim in judged["claim"])

@@ -11,6 +11,7 @@ import pytest
 from parity.core.documents import read_document
 from parity.core.errors import UserError
 from parity.core.files import read_rows
+from parity.report.answer import Bound
 from parity.report.figures.specs import FIGURES
 from parity.report.paper import BANNED, Effort, refuse_banned
 
@@ -36,6 +37,15 @@ def test_what_was_found_is_of_the_archives_here_and_every_command_was_measured()
 def test_a_part_without_a_place_is_an_error() -> None:
     with pytest.raises(ValueError, match="no place for the part 'x'"):
         docs.with_parts("<!-- begin y -->", {"x": ""})
+
+
+def test_the_readme_bounds_programs_on_the_kind_of_machine_with_most_of_them() -> None:
+    def bound(program: str, most: float) -> Bound:
+        return Bound(program, "podman", 8, most)
+
+    few, many = [bound("HPCG", 0.01)], [bound("HPCG", 0.02), bound("STREAM", 0.1)]
+    told = {"few": few, "many": [*many, bound("NPB", 0.5)]}
+    assert docs.bounded(told) == {"many": many}
 
 
 def test_the_readme_is_short() -> None:
