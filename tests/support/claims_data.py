@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from planted_truth.in_memory import numbers_of
 from planted_truth.plans import crossed
 
+from parity.analysis import tables
 from parity.analysis.analysis import Analysis, analyse
 from parity.analysis.dataset import Dataset
 from parity.claims.cells import JudgingData
@@ -20,7 +21,7 @@ from parity.core.documents import canonical, digest_of_json
 from parity.plan.looks import STOPPED
 from parity.plan.plan import PositiveControl
 from parity.plan.system import kind_of
-from parity.preview.simulated import planned_runs, table_of
+from parity.preview.simulated import planned_runs
 from parity.records import schema
 
 STUDIES = {"some2020": {"title": "A study", "authors": "Some One", "venue": "X", "year": 2020}}
@@ -119,7 +120,7 @@ def dataset(
         kind=kind_of(label.split(" + ")), runs=runs,
         metrics=numbers_of(runs, numbers, metric=metric, unit=unit, better=better),
         nodes=schema.to_table(schema.NODES, facts).to_pandas(),
-        images=table_of(schema.IMAGES, 0, {}),
+        images=tables.frame(schema.IMAGES, []),
     )  # fmt: skip
     return made, analyse(made)
 

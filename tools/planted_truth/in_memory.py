@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from parity.analysis import conclusions, evidence
+from parity.analysis import conclusions, evidence, tables
 from parity.analysis.analysis import Analysis
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
@@ -48,7 +48,7 @@ def numbers_of(runs: pd.DataFrame, values: np.ndarray, **known: Any) -> pd.DataF
     shared = [column.name for column in schema.METRICS.columns if column.name in runs]
     columns = {name: runs.loc[there, name].to_numpy() for name in shared}
     columns |= {"value": values[there], "clock": "internal", "primary": True, "valid": True}
-    return table_of(schema.METRICS, int(there.sum()), columns | known)
+    return table_of(schema.METRICS, columns | known)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def dataset(layout: Layout, values: np.ndarray, stopped: np.ndarray | None = Non
         name="live/planted-memory", plan=plan, plan_sha256=sha256("plan"), kind=kind_of(["vm"]),
         runs=runs, metrics=numbers_of(runs, flat, **metric),
         nodes=pd.DataFrame(nodes, columns=[column.name for column in schema.NODES.columns]),
-        images=table_of(schema.IMAGES, 0, {}),
+        images=tables.frame(schema.IMAGES, []),
     )  # fmt: skip
 
 

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from planted_truth.in_memory import numbers_of
 from trials import case_of, trial
 
-from parity.analysis import conclusions, evidence, outcomes
+from parity.analysis import conclusions, evidence, outcomes, tables
 from parity.analysis.contrast import Engine, over
 from parity.analysis.dataset import SAME, Dataset
 from parity.analysis.decision import Decision
 from parity.plan.plan import Plan, PositiveControl
 from parity.plan.system import kind_of
-from parity.preview.simulated import Simulator, planned_runs, table_of
+from parity.preview.simulated import Simulator, planned_runs
 from parity.records import schema
 
 ROUNDS = 20
@@ -41,7 +41,7 @@ def _engine(lost: tuple[str, ...] = ()) -> Engine:
     noise = runs["block"].map(met) + 0.003 * random.standard_normal(len(runs))
     values = np.array([TRUTH[arm][0] for arm in runs["arm"]]) * np.exp(noise.to_numpy())
     metrics = numbers_of(runs, values, metric="cpu_seconds", unit="s", better="lower")
-    nodes, images = (table_of(table, 0, {}) for table in (schema.NODES, schema.IMAGES))
+    nodes, images = (tables.frame(table, []) for table in (schema.NODES, schema.IMAGES))
     if lost:
         gone = runs["block"].str.contains("-b000") & runs["arm"].isin(lost)
         metrics.loc[gone.to_numpy(), "valid"] = False

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from plans import study_of
 
-from parity.analysis import conclusions, evidence
+from parity.analysis import conclusions, evidence, tables
 from parity.analysis.analysis import analyse
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset, excluded_runs
@@ -19,7 +19,7 @@ from parity.core.settings import load_yaml
 from parity.plan.making import make_plan
 from parity.plan.plan import Plan
 from parity.plan.system import kind_of
-from parity.preview.simulated import planned_runs, table_of
+from parity.preview.simulated import planned_runs
 from parity.records import schema
 from parity.records.parse import length_rows
 from parity.report import answer
@@ -115,7 +115,7 @@ def test_without_scatter_both_parts_are_what_was_put_in(tmp_path) -> None:
 
 def _dataset(plan: Plan, scatter: float = 0.003) -> tuple[Dataset, pd.DataFrame]:
     runs, metrics = _left(plan, scatter)
-    nodes, images = (table_of(table, 0, {}) for table in (schema.NODES, schema.IMAGES))
+    nodes, images = (tables.frame(table, []) for table in (schema.NODES, schema.IMAGES))
     return Dataset("live/x", plan, "", kind_of(["vm"]), runs, metrics, nodes, images), metrics
 
 

@@ -185,19 +185,16 @@ def planned_runs(plan: Plan, **known: Any) -> pd.DataFrame:
         "parameters": "{}", "final": True, "session": 1, "stage": "valid", "binary_sha256": "drawn",
         "closure_sha256": "drawn",
     }  # fmt: skip
-    return table_of(schema.RUNS, len(made), columns | known)
+    return table_of(schema.RUNS, columns | known)
 
 
-def table_of(table: schema.TableSchema, rows: int, known: Mapping[str, Any]) -> pd.DataFrame:
+def table_of(table: schema.TableSchema, known: Mapping[str, Any]) -> pd.DataFrame:
     """A table with these columns, or one value in all rows; all others are empty, null or zero."""
-    columns = {}
-    for column in table.columns:
-        is_text = str(column.type) == "string"
-        value = known.get(column.name, "" if is_text else None if column.nullable else 0)
-        alone = value is None or isinstance(value, str | int | float)
-        kind = object if is_text or value is None else None
-        columns[column.name] = np.full(rows, value, kind) if alone else np.asarray(value, kind)
-    return pd.DataFrame(columns)
+    empty = {
+        column.name: "" if str(column.type) == "string" else None if column.nullable else 0
+        for column in table.columns
+    }
+    return pd.DataFrame(empty | known)
 
 
 @dataclass(frozen=True)
@@ -239,9 +236,9 @@ class Simulator:
     def __init__(self, plan: Plan, pilots: Sequence[Analysed], kind: SystemKind) -> None:
         self.plan, self._pilots, self._kind = plan, pilots, kind
         self.noises = Noises(pilots, kind)
-        nodes = pilots[0].dataset.nodes if pilots else table_of(schema.NODES, 0, {})
+        nodes = pilots[0].dataset.nodes if pilots else tables.frame(schema.NODES, [])
         digest, runs = digest_of_json(canonical(plan)), planned_runs(plan)
-        metrics, images = (table_of(table, 0, {}) for table in (schema.METRICS, schema.IMAGES))
+        metrics, images = (tables.frame(table, []) for table in (schema.METRICS, schema.IMAGES))
         self._dataset = Dataset(plan.campaign, plan, digest, kind, runs, metrics, nodes, images)
         self._known: dict[tuple[str, ...], Cell] = {}
         held = {block.name: cases_of(block.runs) for block in plan.blocks}
