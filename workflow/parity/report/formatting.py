@@ -1,8 +1,9 @@
 """One conclusion, and the names in it, as people read them: the same wherever they are shown."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from parity.analysis import outcomes
@@ -63,7 +64,7 @@ def of_verdict(row: Any) -> tuple[str, str, str]:
     unit, margin = _SHORT.get(row.unit, row.unit), ""
     if is_number(row.margin):
         margin = wording.margin(row.margin) if row.unit == wording.RATIO else f"{row.margin:g}"
-    estimate = f"{_with_ends(row, row.unit)} {unit}".rstrip() if is_number(row.estimate) else ""
+    estimate = f"{_with_interval(row, row.unit)} {unit}".rstrip() if is_number(row.estimate) else ""
     return estimate, margin, str(row.blocks) if row.blocks else ""
 
 
@@ -72,12 +73,18 @@ def is_number(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _with_ends(row: Any, unit: str, factor: float = 1.0) -> str:
+def with_ends(shown: Callable[[float], str], value: float, low: float, high: float) -> str:
+    """A value with the ends of its interval, `1.02 [0.98, 1.07]`, if it has one; `–` for none."""
+    if not is_number(value):
+        return "–"
+    return f"{shown(value)} [{shown(low)}, {shown(high)}]" if is_number(low) else shown(value)
+
+
+def _with_interval(row: Any, unit: str, factor: float = 1.0) -> str:
     if not is_number(row.low95):
         return number(factor * row.estimate)
-    digits = decimals(factor * row.low95, factor * row.high95, unit)
-    ends = ", ".join(number(factor * end, digits) for end in (row.low95, row.high95))
-    return f"{number(factor * row.estimate, digits)} [{ends}]"
+    ends = factor * row.low95, factor * row.high95
+    return with_ends(partial(number, digits=decimals(*ends, unit)), factor * row.estimate, *ends)
 
 
 def estimate(row: Any) -> str:
@@ -86,9 +93,8 @@ def estimate(row: Any) -> str:
         return "–"
     if row.kind == "ratio":
         # Each with digits of its own: an end far from 1 deserves no three decimals.
-        ratio, *ends = (number(value) for value in (row.estimate, row.low95, row.high95))
-        return f"{ratio} [{', '.join(ends)}]" if is_number(row.low95) else ratio
-    return _with_ends(row, row.unit, quantity_of(row).factor)
+        return with_ends(number, row.estimate, row.low95, row.high95)
+    return _with_interval(row, row.unit, quantity_of(row).factor)
 
 
 def ended_of(row: Any) -> str:

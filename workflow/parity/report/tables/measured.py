@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -18,7 +18,7 @@ from parity.core import wording
 from parity.core.wording import interval, number, percent, significant, span
 from parity.extensions.noise.analysis.replay import RANDOM
 from parity.report import formatting
-from parity.report.formatting import arm_title, case_title
+from parity.report.formatting import arm_title, case_title, with_ends
 from parity.report.tables.results import case_and_arm, in_order
 from parity.report.tables.table import Table
 from parity.report.templating import WORDS
@@ -46,18 +46,12 @@ def _seconds(value: float) -> str:
     return f"{significant(value / unit)} {name}"
 
 
-def _with_ends(shown: Callable[[float], str], value: float, low: float, high: float) -> str:
-    if not np.isfinite(value):
-        return "–"
-    return f"{shown(value)} [{shown(low)}, {shown(high)}]" if np.isfinite(low) else shown(value)
-
-
 def quantiles(view: View) -> Table:
     """How long detours are, arm by arm, and the ratios of that to the reference's."""
     return Table("quantiles", [
         (*case_and_arm(view, row), f"{100 * row.share:g}\u2009%", f"{row.events:,}",
-         number(row.seconds, 0), _with_ends(_seconds, row.value, row.low, row.high),
-         _with_ends(number, row.ratio, row.ratio_low, row.ratio_high))
+         number(row.seconds, 0), with_ends(_seconds, row.value, row.low, row.high),
+         with_ends(number, row.ratio, row.ratio_low, row.ratio_high))
         for row in in_order(view, view.of_events["quantiles"])])  # fmt: skip
 
 
@@ -66,7 +60,7 @@ def quota_law(view: View) -> Table:
     return Table("quota-law", [
         (*case_and_arm(view, row), str(row.events), percent(row.share),
          _milliseconds(row.predicted, 1),
-         _with_ends(_milliseconds, row.observed, row.low, row.high),
+         with_ends(_milliseconds, row.observed, row.low, row.high),
          _milliseconds(row.residual), number(row.residual / row.tick, 2))
         for row in in_order(view, view.of_events["quota_law"])])  # fmt: skip
 
@@ -75,8 +69,8 @@ def return_levels(view: View) -> Table:
     """What detours reach once in a period, by a fitted tail."""
     return Table("return-levels", [
         (*case_and_arm(view, row), str(row.exceedances), significant(1e6 * row.threshold),
-         _with_ends(partial(number, digits=2), row.shape, row.shape_low, row.shape_high),
-         _with_ends(_milliseconds, row.level, row.low, row.high),
+         with_ends(partial(number, digits=2), row.shape, row.shape_low, row.shape_high),
+         with_ends(_milliseconds, row.level, row.low, row.high),
          _milliseconds(row.longest), number(row.fit, 2))
         for row in in_order(view, view.of_events["return_levels"])])  # fmt: skip
 
