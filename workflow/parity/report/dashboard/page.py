@@ -45,6 +45,7 @@ CLOCKS = ("began", "ended")
 # Of a namespace its number is another for each container, which says that it is one of its own.
 NAMESPACE, OWN, NODES = "namespace.", "its own", "the node's"
 Texts = dict[str, int]  # the number of each text so far
+Columns = dict[str, list[Any]]  # of a table: its rows would take a third more when packed
 DIGITS = 8  # of a number: of a second 10 ns; the records have the rest, which would not compress
 _OF_IMAGES = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
 _SAME = ("case", "metric", "arm", "planned", "blocks", "estimate", "low95", "high95", "low90",
@@ -73,7 +74,7 @@ class Archive(Document, frozen=True):
     cases: dict[str, dict[str, Any]]  # title, benchmark, its title and place, levels (may be empty)
     quantities: dict[str, dict[str, Any]]
     natives: dict[str, tuple[str, ...]]
-    comparisons: list[dict[str, Any]]
+    comparisons: Columns
     blocks: list[dict[str, Any]]  # in the order of the plan, each with its number and its nodes
     nodes: dict[str, dict[str, Any]]  # facts that never changed; others by block, fact and phase
     images: list[dict[str, str]]  # the digest chain from the base to each format, as recorded
@@ -83,13 +84,13 @@ class Archive(Document, frozen=True):
 class Content(Document, frozen=True):
     """What the page holds.
 
-    `verdicts` and `evidence`: rows of the tables of these names in parity.claims.verdicts, of the
-    system that leads and of others that test a claim. In the page they and comparisons are columns.
+    `verdicts` and `evidence`: the tables of these names in parity.claims.verdicts, of the system
+    that leads and of others that test a claim.
     """
 
     studies: Mapping[str, Mapping[str, Any]]  # title, authors, venue and year of each, by its id
-    verdicts: list[dict[str, Any]]
-    evidence: list[dict[str, Any]]
+    verdicts: Columns
+    evidence: Columns
     wording: Mapping[str, Mapping[str, Any]]
     archives: list[Archive]
     fields: dict[str, tuple[str, ...]]  # columns of `runs`, and which are numbers of `texts`
@@ -102,8 +103,8 @@ def content(views: Iterable[View], judgements: Sequence[Judgement],
     texts: Texts = {}
     judged = on_all_systems(judgements)
     archives = [_archive(view, texts) for view in views]
-    return Content(studies=studies, verdicts=_records(judged.verdicts), texts=list(texts),
-                   evidence=_records(judged.evidence), wording=WORDS["dashboard"],
+    return Content(studies=studies, verdicts=_columns(judged.verdicts), texts=list(texts),
+                   evidence=_columns(judged.evidence), wording=WORDS["dashboard"],
                    archives=archives, fields={"texts": TEXTS, "all": FIELDS})  # fmt: skip
 
 
@@ -160,7 +161,7 @@ def _node(facts: pd.DataFrame) -> dict[str, Any]:
     return {"constant": constant.to_dict(), "changing": changing}
 
 
-def _comparisons(view: View) -> list[dict[str, Any]]:
+def _comparisons(view: View) -> Columns:
     """Every comparison, planned or only reported, with its runtime and its A/A pair.
 
     A row has the columns of `evidence` in parity.claims.verdicts that are not of claims, and others
@@ -178,11 +179,11 @@ def _comparisons(view: View) -> list[dict[str, Any]]:
                  "verdict": formatting.ended_of(row), "bound": formatting.bound(row),
                  "same": formatting.is_same(row), "reason": formatting.of(view.plan, row).outcome,
                  "unit": "ratio" if row.kind == "ratio" else row.unit,
-                 "p_value": _plain(row.p_equivalence), "is_control": row.control,
+                 "p_value": row.p_equivalence, "is_control": row.control,
                  "is_counted": (row.case, row.metric, row.arm) in costs,
                  "is_plain": answer.Asked(view.plan, row).is_plain}  # fmt: skip
-        made.append({n: _plain(getattr(row, n)) for n in _SAME} | added | _control(view, row))
-    return made
+        made.append({name: getattr(row, name) for name in _SAME} | added | _control(view, row))
+    return _columns(pd.DataFrame(made, dtype=object))
 
 
 def _control(view: View, row: ComparedRow) -> dict[str, Any]:
@@ -191,7 +192,7 @@ def _control(view: View, row: ComparedRow) -> dict[str, Any]:
     if control is None or not control.decision.blocks:
         return {"control": "none", **{f"control_{name}": None for name in _CONTROL}}
     numbers, gate = control.columns(), control.decision.as_control
-    ends = {f"control_{name}": _plain(numbers[name]) for name in _CONTROL}
+    ends = {f"control_{name}": numbers[name] for name in _CONTROL}
     return {"control": "no-margin" if gate == outcomes.REPORTED else gate, **ends}
 
 
@@ -259,6 +260,10 @@ def _seen(evidence: str, of_nodes: Mapping[str, set[str]]) -> Iterable[str]:
             yield from (what, value if isinstance(value, str) else json.dumps(value))
 
 
+def _columns(table: pd.DataFrame) -> Columns:
+    return {str(name): [_plain(value) for value in values] for name, values in table.items()}
+
+
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{column: _plain(value) for column, value in row.items()} for row in tables.rows(table)]
 
@@ -282,22 +287,12 @@ def render(content: Content) -> str:
     """The HTML of a page with this content."""
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     # JSON in base64, gzipped to a fifth of its size: no text in it can be markup.
-    whole = msgspec.json.encode(_in_columns(content))
+    whole = msgspec.json.encode(content)
     packed = base64.b64encode(gzip.compress(whole, mtime=0)).decode()
     return made.from_string((TEMPLATE / "page.html").read_text("utf-8")).render(
         data=packed, style=_inline((TEMPLATE / "style.css").read_text("utf-8"), "</style"),
         script=_inline("\n".join((TEMPLATE / name).read_text("utf-8") for name in SCRIPTS)),
         outcomes={**content.wording["outcomes"], **content.wording["verdicts"]})  # fmt: skip
-
-
-def _in_columns(content: Content) -> dict[str, Any]:
-    """A content with a list of each column for rows, which pack into three quarters."""
-    made: dict[str, Any] = msgspec.to_builtins(content)
-    for of, key in [(made, "verdicts"), (made, "evidence"),
-                    *((archive, "comparisons") for archive in made["archives"])]:  # fmt: skip
-        rows = of[key]
-        of[key] = {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
-    return made
 
 
 def write(content: Content, path: Path) -> None:
