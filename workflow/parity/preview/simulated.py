@@ -190,11 +190,11 @@ def planned_runs(plan: Plan, **known: Any) -> pd.DataFrame:
 
 def table_of(table: schema.TableSchema, known: Mapping[str, Any]) -> pd.DataFrame:
     """A table with these columns, or one value in all rows; all others are empty, null or zero."""
-    empty = {
+    empty: dict[str, Any] = {
         column.name: "" if str(column.type) == "string" else None if column.nullable else 0
         for column in table.columns
     }
-    return pd.DataFrame(empty | known)
+    return pd.DataFrame({**empty, **known})
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import pandas as pd
@@ -70,7 +70,8 @@ def _by_subject(rows: Sequence[Row]) -> dict[str, list[Row]]:
 def numbers(view: View) -> str:
     """LaTeX: every value and sentence that the dataset's paper takes from it, by key."""
     plan, origin, audit = view.plan, view.origin, view.origin.noise_audit
-    of_figures = {spec.name: caption(view, spec) for spec in view.drawn[:PICTURED]}
+    drawn = (spec for spec in view.figures if view.shown(spec) and not view.is_constant(spec))
+    of_figures = {spec.name: caption(view, spec) for spec in islice(drawn, PICTURED)}
     runs = view.analysis.ledger[[*STAGES]].sum()
     title = partial(formatting.benchmark_title, plan)
     absent = [each for each in plan.not_tested if each.arm not in plan.arms]

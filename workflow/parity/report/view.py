@@ -105,11 +105,6 @@ class View(analysis.Analysed):
         pairs = {self.plan.case(case).benchmark for case in self.plan.pairs}
         return figures_of(known.values(), self.plan.is_paired, lengths, pairs)
 
-    @cached_property
-    def drawn(self) -> list[FigureSpec]:
-        """The figures that show anything (`is_constant`), in the order of the paper."""
-        return [spec for spec in self.figures if self.shown(spec) and not self.is_constant(spec)]
-
     def shown(self, spec: FigureSpec) -> list[str]:
         """The cases that belong into a figure, in the order of the plan."""
         if spec.runtime and spec.runtime not in self.plan.arm_runtimes.values():
