@@ -22,16 +22,15 @@ def boxes(texts: Iterable[Text]) -> list[Bbox]:
 
 
 def drawn(view: View) -> dict[str, Figure]:
-    """All figures, laid out."""
+    """All figures."""
     made = {s.name: figures.draw(view, s) for s in specs.FIGURES if view.shown(s)}
     made[specs.OVERVIEW] = compare.overview(view)
-    for figure in made.values():
-        figure.canvas.draw()
     return made
 
 
 def words_apart(figure: Figure) -> bool:
-    """Whether no word is cut and no tick label covers another."""
+    """Whether no word is cut and no tick label covers another, once all is laid out."""
+    figure.canvas.draw()
     ticks = {axes: axes.get_xticklabels() for axes in figure.axes}
     page = figure.bbox.padded(1)
     # A tick beyond the axis keeps its label and is not drawn.

@@ -37,7 +37,7 @@ BLOCKS = ("b0001", "b0002")
 def view(folder: Path, tables: Mapping[str, list[dict[str, Any]]], events: bool = True) -> View:
     """A view of a synthetic dataset that has these tables of events, and with `events` these."""
     plan = synthetic.plan(2, ("native-a", "native-b", "podman"))
-    made = synthetic.view(folder, plan, synthetic.records(plan))
+    made = synthetic.view(folder, plan)
     case = {"case": CASE, "benchmark": "selfish", "parameters": {"seconds": 30}, "margin": 0.1}
     noisy = changed(
         plan, cases=[case], arms=list(TITLES), arm_titles=TITLES,

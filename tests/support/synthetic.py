@@ -6,6 +6,7 @@ campaign says so in its title, and nothing of it is ever archived.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -221,12 +222,23 @@ def write(
 
 
 def view(
-    folder: Path, plan: Plan, rows: Mapping[str, list[dict[str, Any]]], scale_label: str = "vm"
-) -> View:
-    """Write a dataset, analyse it, read it as the presentation does."""
-    loaded = dataset.load(write(folder, plan, rows, scale_label))
+    folder: Path, plan: Plan, rows: Mapping[str, list[dict[str, Any]]] | None = None,
+    scale_label: str = "vm", **plants: Any,
+) -> View:  # fmt: skip
+    """Write a dataset, analyse it, read it as the presentation does.
+
+    Args:
+        plants: what `records` is to plant, in place of rows.
+    """
+    loaded = dataset.load(write(folder, plan, rows or records(plan, **plants), scale_label))
     analysis.write(analysis.analyse(loaded), folder / "analysis")
     return views.load(folder)
+
+
+def replanned(view: View, **changes: Any) -> View:
+    """A view whose plan differs in this, with the same data."""
+    plan = msgspec.structs.replace(view.plan, **changes)
+    return replace(view, dataset=replace(view.dataset, plan=plan))
 
 
 def provenance(plan: Plan) -> dict[str, Any]:

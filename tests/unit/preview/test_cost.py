@@ -60,15 +60,18 @@ def test_durations_are_said_in_their_unit_and_places_filled_as_they_become_free(
     assert [cost.shortest_wall(*of) for of in blocks] == [12, 6, 10, 0]
 
 
-def _situations(single: Plan, scaling: Plan) -> dict[str, list[str]]:
-    """What is said of plans on machines and clusters that know more and less."""
+def test_what_is_said_of_a_plan(single, scaling) -> None:
+    """On machines and clusters that know more and less.
+
+    Written anew where `PARITY_SNAPSHOTS` is set; read it before it is committed.
+    """
     quick, published = _plan("torrez2019", "quick"), _plan("scaling", "cluster")
     mixed = {c.name: MeasuredBefore(10.0, c.benchmark != "sysbench") for c in single.cases}
     other = {case.name: MeasuredBefore(10.0, False) for case in scaling.cases}
     nothing = {"before": {}, "run_bytes": None, "images": None}
     all_blocks = {block.name for block in scaling.blocks}
     one = {scaling.blocks[0].name}
-    return {
+    said = {
         "one machine": plan_lines(single, _here(single)),
         "some minutes": plan_lines(quick, _here(quick)),
         "some times of other parameters": plan_lines(single, _here(single, before=mixed)),
@@ -80,11 +83,6 @@ def _situations(single: Plan, scaling: Plan) -> dict[str, list[str]]:
         "all measured": plan_lines(scaling, _here(scaling, SLURM, done=all_blocks)),
         "the published design": plan_lines(published, _here(published, CLUSTER, jobs=16)),
     }
-
-
-def test_what_is_said_of_a_plan(single, scaling) -> None:
-    """Written anew where `PARITY_SNAPSHOTS` is set; read it before it is committed."""
-    said = _situations(single, scaling)
     text = "\n".join(line for name, lines in said.items() for line in (f"== {name}", *lines, ""))
     if os.environ.get("PARITY_SNAPSHOTS"):
         SNAPSHOT.write_text(text)

@@ -178,16 +178,6 @@ def test_the_whole_picture(plan) -> None:
     assert shown.one_line(blocks, {"b4"}).startswith("1/5 blocks done, 1 stopped; 16 ok, 1 failed")
 
 
-def test_the_handler_never_raises_and_says_once_that_it_is_broken(plan, tmp_path) -> None:
-    write_plan(tmp_path / "plan.json", plan)
-    said, report = list[str](), tmp_path / REPORT
-    handler = BlockLog(tmp_path / "plan.json", "run_batch", tmp_path, report, said.append)
-    told = {"event": "job_info", "rule_name": "run_batch", "jobid": 1, "wildcards": {}}
-    for _ in range(2):
-        handler.handle(logging.makeLogRecord(told))
-    assert len(said) == 1 and said[0].startswith("progress is not shown any more: KeyError")
-
-
 def _campaign(plan: Plan, blocks: int, folder: Path) -> tuple[BlockLog, list[str], list[str]]:
     """The log of a campaign of so many blocks, their names, and what it will have said."""
     names = [f"b{number}" for number in range(blocks)]
@@ -214,6 +204,13 @@ def _measure(log: BlockLog, job: int, plan: Plan, block: str, folder: Path) -> N
     _begin(log, job, block)
     _leave(plan, block, folder)
     log.handle(logging.makeLogRecord({"event": "job_finished", "job_id": job}))
+
+
+def test_the_handler_never_raises_and_says_once_that_it_is_broken(plan, tmp_path) -> None:
+    log, _, said = _campaign(plan, 1, tmp_path)
+    for _ in range(2):
+        _begin(log, 1, "of no plan")
+    assert len(said) == 1 and said[0].startswith("progress is not shown any more: KeyError")
 
 
 def test_a_job_may_fail_while_another_ends(plan, tmp_path) -> None:

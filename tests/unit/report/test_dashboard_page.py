@@ -20,14 +20,9 @@ from parity.report.templating import WORDS
 from parity.report.view import View
 
 
-def _synthetic(folder: Path, blocks: int) -> View:
-    plan = synthetic.plan(blocks)
-    return synthetic.view(folder, plan, synthetic.records(plan))
-
-
 @pytest.fixture(scope="module")
 def view(tmp_path_factory) -> View:
-    return _synthetic(tmp_path_factory.mktemp("dataset"), blocks=4)
+    return synthetic.view(tmp_path_factory.mktemp("dataset"), synthetic.plan(4))
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +88,7 @@ def test_an_answer_is_one_of_the_words_that_the_page_explains(view: View, answer
 
 
 def test_a_run_without_a_record_is_there_as_not_run(tmp_path: Path) -> None:
-    whole = _synthetic(tmp_path, blocks=2)
+    whole = synthetic.view(tmp_path, synthetic.plan(2))
     runs = whole.dataset.runs
     gone = runs.iloc[0]
     lacking = replace(whole, dataset=replace(whole.dataset, runs=runs.iloc[1:]))

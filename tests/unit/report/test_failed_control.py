@@ -31,7 +31,7 @@ def noisy(folder: Path, study: str, blocks: int, double: float = 1.0) -> View:
     plan = PLANS[study](blocks)
     of_arm = dict.fromkeys(plan.arms, 1.5) | {plan.reference: 1.0, plan.double: double}
     effects = {(case.name, arm): cost for case in plan.cases for arm, cost in of_arm.items()}
-    return synthetic.view(folder / study, plan, synthetic.records(plan, effects=effects))
+    return synthetic.view(folder / study, plan, effects=effects)
 
 
 def printed(view: View) -> str:

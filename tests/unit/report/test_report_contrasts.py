@@ -31,8 +31,7 @@ STUDIES = {
 
 
 def view_of(folder: Path, study: str, blocks: int = 30, **plants: Any) -> View:
-    plan = STUDIES[study][0](blocks)
-    return synthetic.view(folder / f"live/machine-{study}", plan, synthetic.records(plan, **plants))
+    return synthetic.view(folder / f"live/machine-{study}", STUDIES[study][0](blocks), **plants)
 
 
 @pytest.mark.parametrize("blocks", [3, 30])
@@ -139,7 +138,7 @@ def test_an_arm_that_a_case_leaves_out_is_said_to_be_no_part_of_it(tmp_path: Pat
                    for block in whole.blocks)  # fmt: skip
     comparisons = tuple(filter(kept, whole.comparisons))
     plan = msgspec.structs.replace(whole, blocks=blocks, comparisons=comparisons)
-    view = synthetic.view(tmp_path, plan, synthetic.records(plan))
+    view = synthetic.view(tmp_path, plan)
     assert "Docker" not in texts(figures.draw(view, SPECS["stream"]))
     assert view.absence("stream", "docker") == "not planned"
     # Why its runs failed goes before why there are no more of them.

@@ -30,8 +30,7 @@ FAILING = {(block, run.name): ("ran", "exit-status")
 
 
 def view_of(folder: Path, blocks: int, arms: tuple[str, ...] = ARMS, **plants: Any) -> View:
-    plan = synthetic.plan(blocks, arms)
-    return synthetic.view(folder, plan, synthetic.records(plan, **plants))
+    return synthetic.view(folder, synthetic.plan(blocks, arms), **plants)
 
 
 @pytest.mark.parametrize(("blocks", "arms", "plants"), [
@@ -39,7 +38,8 @@ def view_of(folder: Path, blocks: int, arms: tuple[str, ...] = ARMS, **plants: A
     (14, ARMS, {"effects": {("sysbench", "docker"): 5.0}}),
 ], ids=["native alone", "one block", "no valid run", "far apart"])  # fmt: skip
 def test_any_dataset_can_be_drawn(tmp_path, blocks, arms, plants) -> None:
-    drawn(view_of(tmp_path, blocks, arms, **plants))
+    made = drawn(view_of(tmp_path, blocks, arms, **plants))
+    assert [name for name, figure in made.items() if not words_apart(figure)] == []
 
 
 @pytest.mark.parametrize("blocks", [3, 30])

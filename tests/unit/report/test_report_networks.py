@@ -12,7 +12,6 @@ import split
 import synthetic
 from figure_help import texts as words_of
 from figure_help import words_apart
-from matplotlib.figure import Figure
 
 from parity.benchmarks.description import Bars, FigureSpec, Form
 from parity.claims.published import FIGURES, published_tables
@@ -43,16 +42,10 @@ def beserra(tmp_path_factory) -> View:
     return split.view(tmp_path_factory.mktemp("data") / "live/b", "beserra2015", split.BESERRA)
 
 
-def drawn(view: View, spec: FigureSpec) -> Figure:
-    figure = figures.draw(view, spec)
-    figure.canvas.draw()
-    return figure
-
-
 def test_every_figure_can_be_read_and_says_n_margin_and_unit(view: View, beserra: View) -> None:
     for spec in SPECS.values():
         shown = next(each for each in (view, beserra) if each.shown(spec))
-        figure = drawn(shown, spec)
+        figure = figures.draw(shown, spec)
         assert words_apart(figure), spec.name
         said = words_of(figure)
         assert "n = 12" in said
@@ -63,7 +56,7 @@ def test_every_figure_can_be_read_and_says_n_margin_and_unit(view: View, beserra
 
 def test_parts_of_a_time_stand_beside_each_other(view: View) -> None:
     (spec,) = (each for each in specs.FIGURES if each.form is Form.PARTS)
-    figure = drawn(view, spec)
+    figure = figures.draw(view, spec)
     cg = figure.axes[0]
     widths = {}
     for bar in cg.patches:
@@ -149,7 +142,7 @@ def test_published_bars_are_ratios_of_bars() -> None:
 
 
 def test_bars_are_drawn_in_the_panels_of_their_program_alone(view: View) -> None:
-    cg, *others = drawn(view, CONTAINERS).axes
+    cg, *others = figures.draw(view, CONTAINERS).axes
     black = [[line for line in axes.get_lines() if line.get_linestyle() == ":"]
              for axes in (cg, *others)]  # fmt: skip
     assert [len(lines) for lines in black] == [3, 0, 0]
@@ -181,7 +174,7 @@ def test_planted_waits_are_the_slopes(view: View) -> None:
 
 
 def test_the_line_of_the_least_waiting_time_is_drawn(view: View) -> None:
-    first, second = drawn(view, WAITS).axes
+    first, second = figures.draw(view, WAITS).axes
     for axes, wait in ((first, 0.2), (second, 0.002)):
         (line,) = (line for line in axes.get_lines() if line.get_linestyle() == ":")
         (x0, x1), (y0, y1) = line.get_data()
@@ -263,7 +256,7 @@ def test_messages_of_all_sizes_are_the_metrics_of_their_times(sent: View) -> Non
 @pytest.mark.parametrize("spec", SIZES, ids=lambda spec: spec.name)
 def test_curves_over_sizes_can_be_read(sent: View, view: View, spec: FigureSpec) -> None:
     assert not view.shown(spec)
-    figure = drawn(sent, spec)
+    figure = figures.draw(sent, spec)
     said = words_of(figure)
     assert words_apart(figure) and "n = 2 blocks of 2 planned" in said
     assert "time over Native (ratio, log)" in said or "rate (Gbit/s, log)" in said
@@ -289,7 +282,9 @@ def test_any_number_of_panels_fits_on_a_page(view: View, panels: int) -> None:
 
 def test_what_has_no_panel_of_its_own_is_said(view: View, monkeypatch) -> None:
     monkeypatch.setattr("parity.report.figures.along.MOST", 1)
-    assert "the first 1 of 2 cases; the table has all of them" in words_of(drawn(view, WAITS))
+    assert "the first 1 of 2 cases; the table has all of them" in words_of(
+        figures.draw(view, WAITS)
+    )
 
 
 def test_a_slope_has_the_digits_of_its_size() -> None:

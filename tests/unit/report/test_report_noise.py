@@ -1,12 +1,12 @@
 """What single events show: figures, tables and sentences of planted numbers, and of none."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import noise_tables as planted
 import numpy as np
 import pytest
+import synthetic
 from figure_help import texts as words_of
 from figure_help import words_apart
 from hypothesis import given
@@ -39,7 +39,6 @@ def drawn(view: View) -> dict[Form, Figure]:
 @pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
 def test_every_figure_can_be_read_and_says_what_it_counts(view: View, spec: FigureSpec) -> None:
     figure = figures.draw(view, spec)
-    figure.canvas.draw()
     assert words_apart(figure)
     assert min(text.get_fontsize() for text in figure.findobj(Text)) >= 6
     assert "n: " in words_of(figure)
@@ -150,8 +149,7 @@ def test_another_case_has_one_panel_for_all_arms(tmp_path: Path) -> None:
     (tmp_path / "events/case=selfish-detours").rename(tmp_path / "events/case=selfish-fwq")
     planted.write_events(tmp_path / "events")
     fwq = msgspec.structs.replace(view.plan.cases[0], name="selfish-fwq")
-    plan = msgspec.structs.replace(view.plan, cases=(*view.plan.cases, fwq))
-    both = replace(view, dataset=replace(view.dataset, plan=plan))
+    both = synthetic.replanned(view, cases=(*view.plan.cases, fwq))
     *arms, last = figures.draw(both, SPECS[Form.TAILS]).axes
     # Those under limits stand in a figure of their own.
     assert len(arms) == len(view.kinds[""]) == 3

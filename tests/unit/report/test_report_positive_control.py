@@ -26,8 +26,7 @@ def _view(folder: Path, ratio: float) -> View:
     titles = plan.arm_titles | {PLUS: "Native, 4 % more work"}
     plan = changed(plan, positive_control=control, arm_titles=titles)
     effects = {(case, PLUS): ratio for case in CASES}
-    rows = synthetic.records(plan, effects)
-    return synthetic.view(folder / "live/libaio-synthetic", plan, rows)
+    return synthetic.view(folder / "live/libaio-synthetic", plan, effects=effects)
 
 
 def _outcomes(view: View) -> dict[str, set[tuple[str, str]]]:

@@ -1,6 +1,5 @@
 """Words, tables, texts and numbers."""
 
-import dataclasses
 import json
 import math
 import os
@@ -124,9 +123,8 @@ def test_a_spread_is_that_of_all_arms(make_view: MakeView) -> None:
         assert here == f"{wording.significant(expected, 2)} % (9 arms × 3)"
     # An arm that does more work is no environment.
     control = PositiveControl("docker", 4.0, {})
-    plan = replace(view.plan, positive_control=control)
-    of_plan = dataclasses.replace(view, dataset=dataclasses.replace(view.dataset, plan=plan))
-    assert "(8 arms × 3)" in published_rows(of_plan)["CPU time: spread of all runs"][2]
+    controlled = synthetic.replanned(view, positive_control=control)
+    assert "(8 arms × 3)" in published_rows(controlled)["CPU time: spread of all runs"][2]
     assert rows["CPU time: spread of all runs"][1] == "0.4 %"
 
 
@@ -309,9 +307,7 @@ def test_the_paper_of_a_dataset_asks_only_for_values_that_exist(make_view: MakeV
 
 def test_a_plan_with_looks_says_when_they_are_and_what_they_stop(make_view: MakeView) -> None:
     view = make_view(3)
-    plan = replace(view.plan, looks=(2, 3), minutes=8)
-    looked = dataclasses.replace(view, dataset=dataclasses.replace(view.dataset, plan=plan))
-    said = texts.numbers(looked)
+    said = texts.numbers(synthetic.replanned(view, looks=(2, 3), minutes=8))
     assert "looked at after 2 and 3 blocks, and is measured for 8 minutes at most" in said
     assert "looked at" not in texts.numbers(view)
 

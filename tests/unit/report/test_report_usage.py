@@ -91,7 +91,6 @@ def test_every_figure_can_be_read_and_names_the_one_host_and_what_it_stands_for(
         end = "One host stands for their two nodes, and MooseFS for their OrangeFS."
         caption = SPECS[name].caption
         assert caption.endswith(end) and texts.caption(view, SPECS[name]).startswith(caption)
-        figure.canvas.draw()
         assert words_apart(figure), name
     own = usage.figures_of("orangefs", "OrangeFS")
     assert all(spec.caption.endswith(" One host stands for their two nodes.") for spec in own)
