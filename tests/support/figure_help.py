@@ -28,6 +28,11 @@ def drawn(view: View) -> dict[str, Figure]:
     return made
 
 
+def in_a_row(texts: Iterable[Text], apart: float = 0) -> bool:
+    """Whether words end so many pixels before the next ones begin."""
+    return all(one.x1 + apart < two.x0 for one, two in pairwise(boxes(texts)))
+
+
 def words_apart(figure: Figure) -> bool:
     """Whether no word is cut and no tick label covers another, once all is laid out."""
     figure.canvas.draw()

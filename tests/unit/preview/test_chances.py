@@ -89,6 +89,16 @@ def test_own_and_shared_scatter_are_those_of_a_block_design() -> None:
     assert not noise.is_log and drawn["native-a"].min() < 0
 
 
+def test_pooling_is_unbiased_though_arms_share_the_reference() -> None:
+    random, squares = np.random.default_rng(5), []
+    for _ in range(1000):
+        logs = random.normal(0, 0.01, (5, 4)) + random.normal(0, 0.1, (5, 1))
+        noise = noise_of(_numbers(logs), "native-a", "x")
+        squares.append(noise.deviation**2)
+    assert math.sqrt(np.mean(squares)) == pytest.approx(0.01 * math.sqrt(2), rel=0.03)
+    assert (noise.across, noise.blocks) == (4, 5) and noise.widest > 0
+
+
 def test_a_run_of_a_pair_has_half_the_variance_of_what_tells_the_two_apart() -> None:
     random, of_reference, by_arm = np.random.default_rng(1), {}, {}
     for arm in ("podman", "docker"):

@@ -1,22 +1,29 @@
-"""The planner: spread from earlier data, blocks and margins."""
+"""The planner: spread from earlier data, blocks and margins, and what a limit of time can prove."""
 
+import dataclasses
 import math
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 import synthetic
+from msgspec.structs import replace
 
 from parity.analysis.analysis import analysed
 from parity.analysis.decision import decide
-from parity.analysis.evidence import Numbers
 from parity.analysis.outcomes import EQUIVALENT
+from parity.command_line.main import main
+from parity.core.errors import REFUSED
+from parity.plan.making import make_plan
+from parity.plan.plan import Plan, write_plan
+from parity.plan.study import load_study
 from parity.plan.system import kind_of
 from parity.preview import proof
-from parity.preview.simulated import Noise, Noises, noise_of
+from parity.preview.proof import SECONDS_BESIDE, Need, Proof, blocks_in_time, promise_lines
+from parity.preview.simulated import Noise, Noises
+from parity.preview.terminal import LETTERS
 
-ROOT = Path(__file__).parents[3]
+STUDY = Path(__file__).parents[3] / "config/studies/torrez2019.yaml"
 ARMS = ("native-a", "native-b", "docker", "lxc")
 KEY = ("sysbench", "time")
 VM = kind_of(["vm"])
@@ -25,15 +32,15 @@ VM = kind_of(["vm"])
 def _pilot(folder: Path, blocks: int = 12, parameters: dict | None = None):
     plan = synthetic.plan(blocks, ARMS)
     first, *others = plan.cases
-    first = msgspec.structs.replace(first, parameters=parameters or {})
-    plan = msgspec.structs.replace(plan, cases=(first, *others))
+    first = replace(first, parameters=parameters or {})
+    plan = replace(plan, cases=(first, *others))
     return analysed(synthetic.write(folder, plan, synthetic.records(plan, block_spread=0.2)))
 
 
 def _noise(deviation: float = 0.02, **facts) -> Noise:
-    known = {"widest": 2 * deviation, "across": 4, "blocks": 12, "same": True} | facts
-    named = {"dataset": "archive/machine-2026-11-20"}
-    return Noise("s", "lower", own=deviation / math.sqrt(2), **named | known)
+    known = {"widest": 2 * deviation, "across": 4, "blocks": 12, "same": True,
+             "dataset": "archive/machine-2026-11-20"}  # fmt: skip
+    return Noise("s", "lower", own=deviation / math.sqrt(2), **known | facts)
 
 
 def test_own_parameters_then_own_machine_then_more_blocks_decide(tmp_path) -> None:
@@ -52,17 +59,17 @@ def test_cpu_time_in_turn_says_nothing_of_how_pairs_scatter(tmp_path) -> None:
     of_time = [one for one in rows["metrics"] if one["metric"] == "time"]
     rows["metrics"] += [o | {"metric": "cpu_seconds", "primary": False} for o in of_time]
     pilot = analysed(synthetic.write(tmp_path / "live/in-turn", plan, rows))
-    paired = msgspec.structs.replace(plan.case("sysbench"), primary=("cpu_seconds",))
+    paired = replace(plan.case("sysbench"), primary=("cpu_seconds",))
     assert Noises([pilot], VM).of(plan.case("sysbench"), "time").dataset
     assert not Noises([pilot], VM).of(paired, "cpu_seconds").dataset
 
 
 def test_a_first_look_proves_less_than_the_same_blocks_seen_once() -> None:
-    once, looked = (proof.Proof(_noise(), ARMS, looks) for looks in ((), (7, 9, 12, 17, 24, 30)))
+    once, looked = (Proof(_noise(), ARMS, looks) for looks in ((), (7, 9, 12, 17, 24, 30)))
     assert looked.margin(7, 0.8) > 1.2 * once.margin(7, 0.8)
     # Five and six of thirty can prove nothing at that level, and are no error either.
     assert math.isinf(looked.margin(6, 0.8)) and looked.blocks(0.02, 0.8) >= 7
-    pair = proof.Proof(_noise(), ARMS, is_pair=True)
+    pair = Proof(_noise(), ARMS, is_pair=True)
     assert pair.margin(14, 0.8) < once.margin(14, 0.8)
 
 
@@ -83,7 +90,7 @@ def test_so_many_blocks_prove_the_margin_with_the_power_that_is_promised() -> No
     """Other draws than those that the number is from; an arm and the A/A pair both pass."""
     noise, random = _noise(0.02), np.random.default_rng(11)
     for power in proof.POWERS:
-        blocks = proof.Proof(noise, (*PAIR, "docker")).blocks(0.01, power)
+        blocks = Proof(noise, (*PAIR, "docker")).blocks(0.01, power)
         passed = 0
         for _ in range(400):
             one, two, arm = np.log(list(noise.drawn((*PAIR, "docker"), blocks, random).values()))
@@ -93,7 +100,7 @@ def test_so_many_blocks_prove_the_margin_with_the_power_that_is_promised() -> No
 
 
 def test_a_margin_shrinks_with_the_root_of_many_blocks_and_grows_with_the_power() -> None:
-    proven = proof.Proof(_noise(0.02), (*PAIR, "docker"))
+    proven = Proof(_noise(0.02), (*PAIR, "docker"))
     at = [math.log1p(proven.margin(blocks, 0.8)) for blocks in (56, 224, 896)]
     assert at[0] / at[1] == pytest.approx(2, rel=0.1) and at[1] / at[2] == pytest.approx(2)
     assert proven.margin(56, 0.9) > proven.margin(56, 0.8)
@@ -106,13 +113,13 @@ def test_natives_that_never_differ_prove_their_own_sameness() -> None:
     """The search for the least margin never ended at a margin of nothing."""
     rows = np.random.default_rng(3).normal(0, 0.01, (12, 3)) * [0, 0, 1]
     noise = _noise(0.01, arms=(*PAIR, "docker"), rows=rows)
-    assert 0.001 < proof.Proof(noise, (*PAIR, "docker")).margin(14, 0.8) < 0.1
-    assert proof.Proof(noise, PAIR).margin(14, 0.8) < 1e-6
+    assert 0.001 < Proof(noise, (*PAIR, "docker")).margin(14, 0.8) < 0.1
+    assert Proof(noise, PAIR).margin(14, 0.8) < 1e-6
 
 
 @pytest.mark.parametrize("deviation", [0.0, 0.001])
 def test_fewer_than_the_rank_test_needs_never_suffice(deviation) -> None:
-    proven = proof.Proof(_noise(deviation), PAIR)
+    proven = Proof(_noise(deviation), PAIR)
     assert proven.margin(4, 0.8) == math.inf and proven.margin(5, 0.8) <= 0.01
     assert proven.blocks(0.01, 0.8) == 5
 
@@ -132,20 +139,91 @@ def test_every_margin_of_the_plan_has_a_row() -> None:
 
 
 def test_a_spread_of_other_parameters_is_marked() -> None:
-    need = proof.Need(*KEY, 0.01, 1, proof.Proof(_noise(0.02, same=False), PAIR))
+    need = Need(*KEY, 0.01, 1, Proof(_noise(0.02, same=False), PAIR))
     said = "\n".join(proof.need_lines([need], lambda case, blocks: "?"))
     assert "~2 (4) %" in said and "needs 5" in said and "~ with other parameters" in said
 
 
-def test_pooling_is_unbiased_though_arms_share_the_reference() -> None:
-    random, squares = np.random.default_rng(5), []
-    for _ in range(1000):
-        runs = np.exp(random.normal(0, 0.01, (5, 4)) + random.normal(0, 0.1, (5, 1)))
-        by_arm = {
-            arm: dict(zip("abcde", column, strict=True))
-            for arm, column in zip(ARMS, runs.T, strict=True)
-        }
-        noise = noise_of(Numbers("s", "lower", by_arm), "native-a", "x")
-        squares.append(noise.deviation**2)
-    assert math.sqrt(np.mean(squares)) == pytest.approx(0.01 * math.sqrt(2), rel=0.03)
-    assert (noise.across, noise.blocks) == (4, 5) and noise.widest > 0
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return make_plan(load_study(STUDY, "quick", minutes=10))
+
+
+def _need(case: str, deviation: float | None) -> Need:
+    if deviation is None:
+        return Need(case, "time", 0.01, 36, None)
+    known = _noise(deviation, dataset="archive/quiet")
+    return Need(case, "time", 0.01, 36, Proof(known, (*PAIR, "podman")))
+
+
+def test_what_a_look_stops_leaves_its_time_to_the_others(plan) -> None:
+    """After 7 blocks of 50 s nothing is left of one case, and the other has the time of 62."""
+    seconds = {"memory": 44.0, "sysbench": 50 - 44.0 - SECONDS_BESIDE}
+    asked = [_need("sysbench", 0.010), _need("memory", 0.0)]
+    wanted = asked[0].blocks[0]
+    assert 7 < wanted < 30
+    assert blocks_in_time(plan, asked, seconds) == {"sysbench": wanted, "memory": 7}
+    said = promise_lines(plan, asked, seconds)
+    whole = " ".join(line.strip() for line in said[:-1])
+    assert whole.endswith(
+        f"% in sysbench ({wanted} blocks) and to any margin in memory, which does not scatter"
+    )
+    assert said[-1] == "  by the scatter in archive/quiet"
+    assert max(map(len, said)) <= LETTERS
+
+
+def test_what_cannot_be_decided_has_what_the_others_leave(plan) -> None:
+    seconds = {"memory": 20.0, "sysbench": 30 - SECONDS_BESIDE}
+    asked = [_need("sysbench", 0.3), _need("memory", 0.0)]
+    # Of each number there is a block in turn and a pair of each arm, with what stands beside each.
+    alike = sum(block.number == 1 for block in plan.blocks)
+    left = 600 - 7 * (50 + SECONDS_BESIDE * (alike - 1))
+    assert blocks_in_time(plan, asked, seconds) == {"sysbench": 7 + left // 30, "memory": 7}
+    said = promise_lines(plan, asked, seconds)
+    (cannot,) = (line for line in said if line.startswith("  ±1 % for sysbench needs "))
+    assert cannot.endswith(" days")
+
+
+def test_a_shorter_run_takes_its_time_in_every_block() -> None:
+    plan = make_plan(load_study(STUDY, "campaign"))
+    (case, shorter), *_ = plan.shorter_of.items()
+    seconds = {case: 36.0, shorter.case.name: 9.0}
+    alike = [block for block in plan.blocks if block.number == 1]
+    first, beside = plan.looks[0], SECONDS_BESIDE * len(alike)
+    left = 60 * plan.minutes - first * (45 + beside)
+    reached = blocks_in_time(plan, [_need(case, 0.3)], seconds)[case]
+    assert first < reached <= first + left / 45 < first + left / 36
+
+
+def test_two_numbers_of_a_case_are_told_apart(plan) -> None:
+    """And the one that needs more blocks says when the case is decided."""
+    both = [_need("sysbench", 0.012), dataclasses.replace(_need("sysbench", 0.001), metric="work")]
+    assert blocks_in_time(plan, both, {"sysbench": 1.0})["sysbench"] == both[0].blocks[0] > 7
+    asked = [_need("sysbench", 0.004), dataclasses.replace(_need("sysbench", 0.004), metric="work")]
+    said = " ".join(promise_lines(plan, asked, {"sysbench": 5.0}))
+    assert "in sysbench time (" in said and "in sysbench work (" in said
+
+
+def test_too_short_a_time_proves_nothing_and_says_so(plan) -> None:
+    said = promise_lines(plan, [_need("sysbench", 0.004)], {"sysbench": 200.0})
+    assert said[0] == "10 min here bound no cost"
+    assert said[1].startswith("  ±1 % for sysbench needs ")
+
+
+def test_what_is_not_known_is_said_and_never_more_blocks_than_the_plan_has(plan) -> None:
+    assert "nobody has measured yet" in promise_lines(plan, [], None)[0]
+    said = promise_lines(plan, [_need("sysbench", None)], {"sysbench": 10.0})
+    assert said[1:] == ["  sysbench, of which no scatter is known"]
+    reached = blocks_in_time(plan, [_need("sysbench", 0.3)], {"sysbench": 1.0})
+    assert reached == {"sysbench": 30}
+
+
+def test_of_a_plan_without_a_limit_of_time_nothing_is_promised(plan, tmp_path, capfd) -> None:
+    write_plan(tmp_path / "plan.json", replace(plan, minutes=None))
+    asked = {name: tmp_path / name for name in ("exclusions", "archive", "promise")}
+    asked |= {"plan": tmp_path / "plan.json", "system": STUDY.parents[1] / "systems/machine.yaml"}
+    with pytest.raises(SystemExit) as ended:
+        main(["promise", *(f"--{name}={path}" for name, path in asked.items())])
+    assert ended.value.code == REFUSED
+    assert "no limit of time" in capfd.readouterr().err
+    assert not (tmp_path / "promise").exists()
