@@ -345,10 +345,9 @@ def series(spec: FigureSpec, cases: Sequence[Case]) -> list[Series]:
     """
     known: dict[tuple[str, ...], tuple[dict[str, Any], dict[int, str]]] = {}
     placed = [case for case in cases if spec.along in case.parameters]
-    order = {case.name: place for place, case in enumerate(cases)}
     for sharing in ("", ON_EACH, IN_EACH) if spec.along == RANKS else ("",):
         groups: dict[str, tuple[dict[str, Any], dict[int, str]]] = {}
-        for case in sorted(placed, key=lambda case: float(case.parameters[spec.along])):
+        for case in placed:
             common = dict(case.parameters)
             level = common.pop(spec.along)
             # What its cases share: all other parameters, or how ranks lie in place of how many.
@@ -357,8 +356,8 @@ def series(spec: FigureSpec, cases: Sequence[Case]) -> list[Series]:
             elif sharing == IN_EACH:
                 common[IN_EACH] = level / (common.get(NODES, 1) * common.pop(CONTAINERS, 1))
             groups.setdefault(str(sorted(common.items())), (common, {}))[1][level] = case.name
-        found = sorted(groups.values(), key=lambda of: min(order[name] for name in of[1].values()))
-        for common, levels in found:
+        for common, of_level in groups.values():
+            levels = dict(sorted(of_level.items(), key=lambda of: float(of[0])))
             if len(levels) > 1:
                 known.setdefault(tuple(levels.values()), (common, levels))
     every = [common for common, _ in known.values()]
