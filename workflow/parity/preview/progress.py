@@ -97,25 +97,19 @@ def at_once(blocks: Iterable[BlockState]) -> float:
     return max(1.0, total / in_use) if in_use else 1.0
 
 
-def unseen_node_counts(blocks: Iterable[BlockState]) -> list[int]:
-    """Node counts of blocks to come of which none has finished yet."""
-    seen = {block.nodes for block in blocks if block.finished}
-    return sorted({block.nodes for block in blocks if not block.finished} - seen)
-
-
 def estimate(blocks: Sequence[BlockState]) -> tuple[float, float] | None:
     """Seconds until the last block is finished, the least and the most.
 
     They hold if all blocks to come are like the shortest finished one of their node count, and if
     all are like the longest. None before a block of each node count has finished.
     """
-    if unseen_node_counts(blocks):
-        return None
     durations = defaultdict(list)
     for block in blocks:
         if block.finished:
             durations[block.nodes].append(block.seconds)
     to_come, side_by_side = [block for block in blocks if not block.finished], at_once(blocks)
+    if any(block.nodes not in durations for block in to_come):
+        return None
 
     def lasts(extreme: Callable[[Iterable[float]], float]) -> float:
         whole = {nodes: extreme(seconds) for nodes, seconds in durations.items()}
@@ -131,7 +125,8 @@ def rest(blocks: States, stopped: Collection[str] = (), minutes: float | None = 
     if not any(block.finished for block in blocks):
         return "time to the end: not known before a block is done"
     if (bounds := estimate(blocks)) is None:
-        counts = unseen_node_counts(blocks)
+        done = {block.nodes for block in blocks if block.finished}
+        counts = sorted({block.nodes for block in blocks} - done)
         nodes = f"{' and '.join(map(str, counts))} node{'' if counts == [1] else 's'}"
         return f"time to the end: not known before a block on {nodes} is done"
     if all(block.finished for block in blocks):

@@ -92,8 +92,9 @@ def aligned(rows: Sequence[Sequence[str]], indent: int = 2) -> str:
         *cells, last = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right
                         in zip(row, widths, flush_right, strict=True))  # fmt: skip
         begin = " " * indent + "".join(f"{cell}  " for cell in cells)
-        room = WIDTH - len(begin)
-        parts = textwrap.wrap(last, room, break_long_words=False) if room > 10 else [last]
-        parts = parts if len(last.rstrip()) > room else [last]
-        lines += [(begin if not place else " " * len(begin)) + p for place, p in enumerate(parts)]
+        if 10 < WIDTH - len(begin) < len(last.rstrip()):
+            lines += textwrap.wrap(last, WIDTH, initial_indent=begin, break_long_words=False,
+                                   subsequent_indent=" " * len(begin))  # fmt: skip
+        else:
+            lines.append(begin + last)
     return "\n".join(line.rstrip() for line in lines)
