@@ -62,7 +62,7 @@ NAMELESS = """[...document.querySelectorAll("a, button, input, select, [role=img
 @pytest.fixture(scope="module")
 def view() -> View:
     held = dataset.load(ARCHIVE)
-    return View(held, analysis.analyse(held, [LEFT_OUT]), origin_of(ARCHIVE))
+    return View(held, analysis.analyse(held, [LEFT_OUT]), origin_of(ARCHIVE), ARCHIVE)
 
 
 @pytest.fixture(scope="module")

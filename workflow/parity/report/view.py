@@ -73,7 +73,7 @@ class View(analysis.Analysed):
     """What is presented: a dataset with its analysis, its origin, and tables of publications."""
 
     origin: Origin
-    folder: Path | None = None
+    folder: Path
     published: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
@@ -211,10 +211,10 @@ class View(analysis.Analysed):
     @cached_property
     def of_events(self) -> dict[str, pd.DataFrame]:
         """The tables of the analysis of events by name, and as `events` the file of each run."""
-        folder = self.folder or Path()
-        tables = {EVENTS: pd.DataFrame(events.runs(folder / EVENTS), columns=[*events.RUN])}
+        runs = events.runs(self.folder / EVENTS)
+        tables = {EVENTS: pd.DataFrame(runs, columns=[*events.RUN])}
         for name in OF_EVENTS:
-            path = folder / "analysis" / f"{name}.parquet"
+            path = self.folder / "analysis" / f"{name}.parquet"
             tables[name] = pd.read_parquet(path) if path.exists() else tables[EVENTS].iloc[:0]
         return tables
 
