@@ -13,7 +13,7 @@ from parity.analysis.dataset import SAME, Dataset
 from parity.analysis.decision import Decision
 from parity.plan.plan import Plan, PositiveControl
 from parity.plan.system import kind_of
-from parity.preview.simulated import Simulator, planned_runs
+from parity.preview.simulated import Noises, Simulator, planned_runs
 from parity.records import schema
 
 ROUNDS = 20
@@ -83,7 +83,7 @@ def test_a_preview_draws_an_arm_in_its_own_blocks_alone() -> None:
     plan, kind = _plan(), kind_of(["vm"])
     (case,) = plan.cases
     assert [each.metric for each in plan.quantities(case)] == ["cpu_seconds"]
-    drawn = Simulator(plan, [], kind).draw([(case.name, "cpu_seconds")], 0)
+    drawn = Simulator(plan, Noises([], kind)).draw([(case.name, "cpu_seconds")], 0)
     by_arm = drawn.drawn[case.name, "cpu_seconds"].by_arm
     blocks = {arm: {b.name for b in plan.blocks if arm in {r.arm for r in b.runs}} for arm in TRUTH}
     assert {arm: set(of_arm) for arm, of_arm in by_arm.items()} == blocks

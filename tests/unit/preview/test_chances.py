@@ -21,7 +21,7 @@ from parity.plan.study import load_study
 from parity.plan.system import kind_of
 from parity.preview import chances
 from parity.preview.chances import chance_lines
-from parity.preview.simulated import Simulator, noise_of, noise_of_pairs
+from parity.preview.simulated import Noises, Simulator, noise_of, noise_of_pairs
 from parity.preview.terminal import percent
 
 ROOT = Path(__file__).parents[3]
@@ -53,7 +53,7 @@ def _test(rule: str = "equivalence", arms="containers", key=SYSBENCH, **options)
 
 def _simulator(blocks: int, own: float, arms: tuple[str, ...] = ARMS) -> Simulator:
     """Draws of normal numbers that scatter by so much a run, in every case."""
-    simulator = Simulator(synthetic.plan(blocks, arms), [], VM)
+    simulator = Simulator(synthetic.plan(blocks, arms), Noises([], VM))
     for case, metric in (SYSBENCH, HPL):
         noise = simulator.noises.of(simulator.plan.case(case), metric)
         simulator.noises.known[case, metric] = replace(noise, own=own)
@@ -141,7 +141,7 @@ def test_of_few_blocks_only_the_variance_is_known_and_of_none_it_is_assumed() ->
     few = noise_of(_numbers(logs), "native-a", "live/x")
     assert few.arms == () and few.own > 0
     assert noise_of(_numbers(logs[:1]), "native-a", "live/x") is None
-    simulator = Simulator(synthetic.plan(3), [], VM)
+    simulator = Simulator(synthetic.plan(3), Noises([], VM))
     assumed = simulator.noises.of(simulator.plan.case("hpcc"), "hpl")
     assert (assumed.own, assumed.better, assumed.unit) == (0.01, "higher", "Gflop/s")
 
@@ -158,7 +158,7 @@ def test_the_positive_control_costs_more_in_every_draw() -> None:
     cases = tuple(msgspec.structs.replace(case, parameters={"events": 100}) for case in plan.cases)
     control = PositiveControl("lxc", 4.0, {case.name: {"events": 104} for case in cases})
     plan = msgspec.structs.replace(plan, cases=cases, positive_control=control)
-    simulator = Simulator(plan, [], VM)
+    simulator = Simulator(plan, Noises([], VM))
     for key in (SYSBENCH, HPL):
         costs = simulator.draw([key], 0).drawn[key].costs
         more = np.mean(list(costs("lxc").values())) - np.mean(list(costs("native-a").values()))
@@ -169,7 +169,7 @@ def test_the_pilot_s_own_scatter_is_taken_from_the_best_dataset(tmp_path) -> Non
     plan = synthetic.plan(12, ARMS[:4])
     rows = synthetic.records(plan, effects={("sysbench", "docker"): 1.5})
     pilot = analysed(synthetic.write(tmp_path / "live/synthetic-x", plan, rows))
-    simulator = Simulator(synthetic.plan(30), [pilot], VM)
+    simulator = Simulator(synthetic.plan(30), Noises([pilot], VM))
     noise = simulator.noises.of(simulator.plan.case("sysbench"), "time")
     assert (noise.dataset, noise.blocks) == ("live/synthetic-x", 12)
     assert noise.deviation == pytest.approx(0.004 * math.sqrt(2), rel=0.4)
@@ -297,7 +297,7 @@ def test_the_hypothesis_of_no_cost_was_out_of_reach_of_the_archived_design(tmp_p
             msgspec.structs.replace(block, name=f"{block.name}-{number}", number=number)
             for number, block in enumerate(repeated, start=1)
         )
-        simulator = Simulator(msgspec.structs.replace(plan, blocks=numbered), [pilot], VM)
+        simulator = Simulator(msgspec.structs.replace(plan, blocks=numbered), Noises([pilot], VM))
         [found] = chances.chances([claim], simulator)
         assert (found.planned, found.of_tests) == (blocks, "3 of 3")
         assert found.share < 0.02 and found.interval95[1] < 0.04

@@ -29,12 +29,12 @@ def chances(
     from parity.claims.register import load_register, load_users_claims
     from parity.preview import chances as drawn
     from parity.preview import cost, proof
-    from parity.preview.simulated import Simulator
+    from parity.preview.simulated import Noises, Simulator
 
     planned, site = read_plan(plan), load_system(system)
     here = cost.surroundings_of(planned, site, jobs, archive, images)
     known, unread = proof.pilots(archive, load_exclusions(exclusions))
-    simulator = Simulator(planned, known, kind_of([site.scale_label]))
+    simulator = Simulator(planned, Noises(known, kind_of([site.scale_label])))
     takes = partial(cost.time_for, planned, here)
     lines = proof.need_lines(proof.needs(planned, simulator.noises), takes)
     lines += [*(f"  {line}" for line in unread), ""]

@@ -10,7 +10,7 @@ control costs what it does more.
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import cycle
@@ -136,9 +136,9 @@ def noise_of(pilot: Numbers, reference: str, dataset: str) -> Noise | None:
 class Noises:
     """What is known of the scatter of a plan's cases, from the pilots that know most of each."""
 
-    def __init__(self, pilots: Iterable[Analysed], kind: SystemKind) -> None:
-        self._kind = kind  # of the system that is to measure
-        self._pilots = [(pilot, numbers(pilot.analysis.values)) for pilot in pilots]
+    def __init__(self, pilots: Sequence[Analysed], kind: SystemKind) -> None:
+        self.pilots, self.kind = pilots, kind  # of the system that is to measure
+        self._numbers = [numbers(pilot.analysis.values) for pilot in pilots]
         self.known: dict[Key, Noise] = {}  # what was asked for until now
 
     def of(self, case: Case, metric: str) -> Noise:
@@ -154,7 +154,7 @@ class Noises:
         Without any pilot the unit is the benchmark's own, and the scatter ASSUMED.
         """
         ranked: list[tuple[tuple[bool, bool, bool, int], Noise]] = []
-        for pilot, by_case in self._pilots:
+        for pilot, by_case in zip(self.pilots, self._numbers, strict=True):
             dataset, alone = pilot.dataset, case.name.removesuffix(PAIR)
             # A pair has the name of its case where nothing was measured in turn.
             is_pair, held = CPU_SECONDS.metric in case.primary, {c.name for c in dataset.plan.cases}
@@ -165,7 +165,7 @@ class Noises:
             if found := there and told(there, dataset.plan.reference, dataset.name):
                 same = dataset.plan.case(name).parameters == case.parameters
                 here = dataset.name.startswith("live/") and found.blocks >= ENOUGH_BLOCKS
-                rank = (same, dataset.kind == self._kind, here, found.blocks)
+                rank = (same, dataset.kind == self.kind, here, found.blocks)
                 ranked.append((rank, replace(found, same=same)))
         if ranked:
             return max(ranked, key=lambda each: each[0])[1]
@@ -233,9 +233,8 @@ class Simulated(JudgingData):
 class Simulator:
     """Draws of a plan, each known by its number: the same number, the same data."""
 
-    def __init__(self, plan: Plan, pilots: Sequence[Analysed], kind: SystemKind) -> None:
-        self.plan, self._pilots, self._kind = plan, pilots, kind
-        self.noises = Noises(pilots, kind)
+    def __init__(self, plan: Plan, noises: Noises) -> None:
+        self.plan, self.noises, pilots, kind = plan, noises, noises.pilots, noises.kind
         nodes = pilots[0].dataset.nodes if pilots else tables.frame(schema.NODES, [])
         digest, runs = digest_of_json(canonical(plan)), planned_runs(plan)
         metrics, images = (tables.frame(table, []) for table in (schema.METRICS, schema.IMAGES))
@@ -254,10 +253,7 @@ class Simulator:
             )
             for number, block in zip(range(1, blocks + 1), cycle(holding), strict=False)
         )  # fmt: skip
-        plan = msgspec.structs.replace(self.plan, blocks=made)
-        larger = Simulator(plan, self._pilots, self._kind)
-        larger.noises = self.noises
-        return larger
+        return Simulator(msgspec.structs.replace(self.plan, blocks=made), self.noises)
 
     def draw(self, wanted: Sequence[Key], number: int) -> Simulated:
         """One draw of these cases and metrics."""
