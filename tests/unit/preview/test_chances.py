@@ -289,16 +289,10 @@ def test_the_hypothesis_of_no_cost_was_out_of_reach_of_the_archived_design(tmp_p
     """As it was registered first: seven arms in five cases within 1 %, 30 blocks or 100."""
     claim = _claim(tmp_path, *(_test(key=key) for key in (SYSBENCH, ("likwid", "bandwidth"), HPL)))
     pilot = analysed(ROOT / "results/archive/machine-2026-11-20")
-    study = load_study(ROOT / "config/studies/torrez2019.yaml", "machine", "debian12")
-    plan = make_plan(study)
+    plan = make_plan(load_study(ROOT / "config/studies/torrez2019.yaml", "machine", "debian12"))
+    simulator, cases = Simulator(plan, Noises([pilot], VM)), [c.name for c in plan.run_cases]
     for blocks in (30, 100):
-        repeated = [plan.blocks[number % len(plan.blocks)] for number in range(blocks)]
-        numbered = tuple(
-            msgspec.structs.replace(block, name=f"{block.name}-{number}", number=number)
-            for number, block in enumerate(repeated, start=1)
-        )
-        simulator = Simulator(msgspec.structs.replace(plan, blocks=numbered), Noises([pilot], VM))
-        [found] = chances.chances([claim], simulator)
+        [found] = chances.chances([claim], simulator.enlarged(cases, blocks))
         assert (found.planned, found.of_tests) == (blocks, "3 of 3")
         assert found.share < 0.02 and found.interval95[1] < 0.04
         assert found.reach.key == HPL and found.reach.blocks > 100
