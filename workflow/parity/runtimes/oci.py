@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,11 +45,15 @@ def _entry(path: Path, options: str) -> str:
     return f"lxc.mount.entry = {word} {word.removeprefix('/')} none {options} 0 0"
 
 
-def _write_bundle(runtime: str, launch: Launch, binds: Sequence[Mapping[str, object]]) -> None:
-    """Write the runtime's configuration of a container, with these mounts of the host's files."""
+def _write_bundle(runtime: str, launch: Launch, *writable: Path, readable: Sequence[Path]) -> None:
+    """Write the runtime's configuration of a container, which shows these paths of the host."""
     bundle = msgspec.yaml.decode(BUNDLES)[runtime]
     bundle["root"]["path"] = launch.location
-    bundle["mounts"] += binds
+    shown = [(str(path), "rw") for path in writable] + [(str(path), "ro") for path in readable]
+    bundle["mounts"] += [
+        {"type": "bind", "source": path, "destination": path, "options": ["rbind", access]}
+        for path, access in shown
+    ]
     if "hostname" in bundle:
         bundle["hostname"] = launch.host
     (launch.state / "config.json").write_text(json.dumps(bundle))
@@ -69,12 +73,7 @@ class Gvisor(Arm):
         return probed("runsc", "apt-get install runsc", no_root)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        shown = [(str(launch.scratch), "rw"), *((str(p), "ro") for p in (HOSTS, *launch.binds))]
-        binds = [
-            {"type": "bind", "destination": path, "source": path, "options": ["rbind", access]}
-            for path, access in shown
-        ]
-        _write_bundle("gvisor", launch, binds)
+        _write_bundle("gvisor", launch, launch.scratch, readable=(HOSTS, *launch.binds))
         facts = (str(launch.state), launch.name, ",".join(map(str, launch.cpus)))
         return [*OF_ITS_OWN, "/bin/sh", "-euc", SANDBOX, "sandbox", *facts, *inner]
 
@@ -91,13 +90,8 @@ class Runc(Arm):
         return probed("runc", "apt-get install runc", no_root)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        shown = [(str(path), "rw") for path in (Path("/dev"), launch.scratch)]
-        shown += [(str(path), "ro") for path in (Path("/sys"), HOSTS, *launch.binds)]
-        binds = [
-            {"type": "bind", "source": path, "destination": path, "options": ["rbind", access]}
-            for path, access in shown
-        ]
-        _write_bundle("runc", launch, binds)
+        readable = (Path("/sys"), HOSTS, *launch.binds)
+        _write_bundle("runc", launch, Path("/dev"), launch.scratch, readable=readable)
         return [sys.executable, "-c", RUN, str(launch.state), launch.name, *inner]
 
 
