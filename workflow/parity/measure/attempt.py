@@ -22,6 +22,7 @@ import msgspec
 import parity.measure
 from parity.benchmarks.model import Outputs, Program
 from parity.core.commands import answer_of
+from parity.core.errors import UserError
 from parity.core.files import as_text
 from parity.core.package import extensions_with
 from parity.measure import gates, inner_command, places, timed_process
@@ -226,10 +227,6 @@ def companions() -> tuple[Companion, ...]:
 GRACE_SECONDS, CLEANUP_SECONDS = 5.0, 60.0
 
 
-class AllocationLost(Exception):
-    """The nodes are no longer ours, or one of them is gone: no fault of the run."""
-
-
 class ArmLost(Exception):
     """An arm's image or runtime is gone since the session began: no fault of the run."""
 
@@ -237,7 +234,7 @@ class ArmLost(Exception):
 def make_attempt(order: Order, folder: Path) -> RunRecord:
     """Make one attempt in its own, new folder; its record is written as the last act.
 
-    `folder`: empty but for a folder `state`; a container is called after it. Raises AllocationLost,
+    `folder`: empty but for a folder `state`; a container is called after it. Raises UserError,
     ArmLost: the run failed because its nodes, or its arm's image or runtime, were taken away; no
     record is written, so the attempt counts as interrupted.
     """
@@ -271,7 +268,7 @@ def ending_left_overs(*attempts: Attempt) -> Iterator[None]:
         yield
     except BaseException:
         for attempt in attempts:
-            with suppress(AllocationLost):
+            with suppress(UserError):
                 _end_left_overs(attempt.order, attempt.launch)
         end_orphans(lasting)
         raise
@@ -317,7 +314,7 @@ def _refuse_lost_arm(order: Order) -> None:
 
 
 def _end_left_overs(order: Order, launch: Launch) -> None:
-    """End what a failed run left, ranks too; AllocationLost: not every node answers any more."""
+    """End what a failed run left, ranks too; UserError: not every node answers any more."""
     program, launcher = order.program, order.session.system.launcher
     clean_up(order.arm, launch, program.ranks)
     places.end_processes_in(places.WORK)
@@ -328,7 +325,10 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
     everywhere = on_each_node(launcher, len(order.hosts), cleanup)
     answered, said = answer_of(everywhere, seconds=CLEANUP_SECONDS)
     if not answered:
-        raise AllocationLost(said)
+        # The nodes are no longer ours, or one of them is gone: no fault of the run.
+        where = f"run {order.run}, on {', '.join(order.hosts)}"
+        action = "start Snakemake again: it goes on with this block where it was"
+        raise UserError(f"the allocation is no longer whole: {said}", where=where, action=action)
 
 
 def _run_in_company(attempt: Attempt) -> None:

@@ -17,7 +17,7 @@ from parity.core.commands import answer_of
 from parity.core.errors import UserError
 from parity.measure import documents, places, progress
 from parity.measure import session as sessions
-from parity.measure.attempt import AllocationLost, ArmLost, Order, left_in, make_attempt
+from parity.measure.attempt import ArmLost, Order, left_in, make_attempt
 from parity.measure.inner_command import clean_up, on_each_node
 from parity.measure.node import sizes
 from parity.measure.session import Session, begin_session, begun, end_session, this_allocation
@@ -169,20 +169,15 @@ class BlockRun:
     def _attempt_until_settled(self, *orders: Order) -> None:
         """Attempts of a run, or of a pair of runs, until they are good or tried often enough."""
         folders = [self.folder / "runs" / order.run for order in orders]
-        arms, order = " and ".join(order.arm.name for order in orders), orders[0]
         while all(progress.failures(progress.attempts_of(f)) < self.plan.attempts for f in folders):
             attempts = [places.new_attempt(folder) for folder in folders]
             try:
                 if self.plan.is_pair(self.block):
                     records = make_pair(orders, attempts, self.plan.design == EITHER)
                 else:
-                    records = [make_attempt(order, attempts[0])]
-            except AllocationLost as error:
-                where = f"run {order.run}, on {', '.join(order.hosts)}"
-                action = "start Snakemake again: it goes on with this block where it was"
-                problem = f"the allocation is no longer whole: {error}"
-                raise UserError(problem, where=where, action=action) from None
+                    records = [make_attempt(orders[0], attempts[0])]
             except ArmLost as error:
+                arms = " and ".join(order.arm.name for order in orders)
                 problem = f"{arms} worked when this block began, and does not any more"
                 action = f"put its image back, or mend the runtime, and {places.GO_ON}"
                 raise UserError(problem, where=str(error), action=action) from None
