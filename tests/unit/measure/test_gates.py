@@ -73,21 +73,51 @@ def test_where_a_run_was_is_told_by_its_evidence(name: str, evidence, said: str)
     assert gate.passed == (not said) and said in gate.detail
 
 
-@pytest.mark.parametrize(
-    ("cpus", "allowed", "passes"),
-    [((0, 1), "0-1", True), ((1,), "1", True), ((1,), "0-1", False), ((0,), "", False)],
-)
-def test_binding(cpus: tuple[int, ...], allowed: str, passes: bool) -> None:
-    assert gates.binding_gate(cpus, _evidence("", cpus=allowed)).passed is passes
+def _binary(path: str, sha256: str) -> Binary:
+    known = {"arm": "native-a", "benchmark": "x", "build_id": "", "closure_sha256": ""}
+    return Binary(path=path, sha256=sha256, closure=(), **known)
 
 
-def test_limits_are_inclusive_and_name_both_numbers_and_the_first_failure_is_the_reason() -> None:
-    assert gates.steal_gate(0.1, 0.1).passed and gates.idle_gate(0.1, 0.1).passed
-    assert "0.200" in gates.steal_gate(0.2, 0.1).detail
-    assert "0.1" in gates.idle_gate(0.2, 0.1).detail
-    gate = gates.image_gate("image.sif", "sha256:aa", "sha256:bb")
-    assert not gate.passed
-    assert all(word in gate.detail for word in ("image.sif", "sha256:aa", "sha256:bb"))
+def _of_ranks(*nodes: str) -> Gate:
+    ranks = {rank: _evidence("") | {"node": node} for rank, node in enumerate(nodes)}
+    return gates.ranks_gate(RANKS, ("n1", "n2"), ranks)
+
+
+def _binding(cpus: tuple[int, ...], allowed: str) -> Gate:
+    return gates.binding_gate(cpus, _evidence("", cpus=allowed))
+
+
+RANKS = Program(argv=("/bin/true",), cpus=(0, 1), ranks=4, nodes=2)
+ROWS = [_binary("/a", "1"), _binary("/b", "2")]
+
+
+@pytest.mark.parametrize(("judge", "seen", "said"), [
+    (_binding, ((0, 1), "0-1"), ""), (_binding, ((1,), "1"), ""),
+    (_binding, ((1,), "0-1"), "expected CPUs 1, allowed were 0-1"),
+    (_binding, ((0,), ""), "expected CPUs 0, allowed were unknown"),
+    # Limits are inclusive.
+    (gates.steal_gate, (0.1, 0.1), ""), (gates.idle_gate, (0.1, 0.1), ""),
+    (gates.steal_gate, (0.2, 0.1), "stolen 0.200 of CPU time, allowed 0.1"),
+    (gates.idle_gate, (0.2, 0.1), "others used 0.200 of CPU time, allowed 0.1"),
+    (gates.image_gate, ("a.sif", "md:a", "md:b"), "a.sif: expected md:a, found md:b"),
+    # Ranks that are missing or elsewhere.
+    (_of_ranks, ("n1", "n1", "n2", "n2"), ""), (_of_ranks, (), "expected ranks 0 to 3, saw none"),
+    (_of_ranks, ("n1", "n1", "n2"), "expected ranks 0 to 3, saw 0, 1, 2"),
+    (_of_ranks, ("n1", "n2", "n1", "n2"), "expected rank 1 on n1, saw it on n2"),
+    (_of_ranks, ("n1", "n1", "n2", "n3"), "expected rank 3 on n2, saw it on n3"),
+    # A program that is not the one that was built, as far as its build recorded it.
+    (gates.binary_gate, ({"/a": "1", "/b": "2"}, {}, ROWS), ""),
+    (gates.binary_gate, ({}, {}, ROWS), ""),
+    (gates.binary_gate, ({"/a": "1", "/b": "3"}, {}, ROWS), "/b: expected 3, found 2"),
+    (gates.binary_gate, ({"/a": "1"}, {}, [_binary("/a", "")]), "/a: expected 1, found nothing"),
+    (gates.binary_gate, ({}, {"/b": ("5", "6")}, ROWS), "/b: expected MD5 5, found 6"),
+])  # fmt: skip
+def test_a_gate_fails_when_it_should_and_says_what_it_expected_and_saw(judge, seen, said) -> None:
+    gate = judge(*seen)
+    assert (gate.passed, gate.detail) == (not said, said)
+
+
+def test_the_first_failure_is_the_reason() -> None:
     held, failed = Gate("where", True), Gate("binding", False, "why")
     assert gates.first_failure([held, failed]) == ("gate-binding", "why")
     assert gates.first_failure([held]) == ("", "")
@@ -111,44 +141,7 @@ def test_cpu_lists(text: str, cpus: tuple[int, ...]) -> None:
     assert inner_command.cpu_list(text) == cpus
 
 
-RANKS = Program(argv=("/bin/true",), cpus=(0, 1), ranks=4, nodes=2)
-
-
-def _ranks(*nodes: str) -> dict[int, dict[str, str]]:
-    return {rank: _evidence("") | {"node": node} for rank, node in enumerate(nodes)}
-
-
-@pytest.mark.parametrize(("nodes", "said"), [
-    (("n1", "n1", "n2", "n2"), ""), (("n1", "n1", "n2"), "saw 0, 1, 2"), ((), "saw none"),
-    (("n1", "n2", "n1", "n2"), "expected rank 1 on n1, saw it on n2"),
-    (("n1", "n1", "n2", "n3"), "expected rank 3 on n2, saw it on n3"),
-])  # fmt: skip
-def test_ranks_that_are_missing_or_elsewhere_fail(nodes, said) -> None:
-    gate = gates.ranks_gate(RANKS, ("n1", "n2"), _ranks(*nodes))
-    assert gate.passed == (not said) and said in gate.detail
-
-
 def test_the_first_rank_that_fails_a_gate_is_named() -> None:
     found = {rank: _evidence("", cpus="0-1" if rank == 2 else "1") for rank in range(4)}
     gate = gates.of_ranks(lambda _, evidence: gates.binding_gate([1], evidence), found)
     assert gate.name == "binding" and gate.detail.startswith("rank 2: expected CPUs 1")
-
-
-def _binary(path: str, sha256: str) -> Binary:
-    known = {"arm": "native-a", "benchmark": "x", "build_id": "", "closure_sha256": ""}
-    return Binary(path=path, sha256=sha256, closure=(), **known)
-
-
-ROWS = [_binary("/a", "1"), _binary("/b", "2")]
-
-
-@pytest.mark.parametrize(("expected", "altered", "rows", "said"), [
-    ({"/a": "1", "/b": "2"}, {}, ROWS, ""),
-    ({}, {}, ROWS, ""),  # nothing was recorded
-    ({"/a": "1", "/b": "3"}, {}, ROWS, "/b: expected 3, found 2"),
-    ({"/a": "1"}, {}, [_binary("/a", "")], "/a: expected 1, found nothing"),
-    ({}, {"/b": ("5", "6")}, ROWS, "/b: expected MD5 5, found 6"),
-])  # fmt: skip
-def test_a_program_that_is_not_the_one_that_was_built_is_named(expected, altered, rows, said):
-    gate = gates.binary_gate(expected, altered, rows)
-    assert (gate.passed, gate.detail) == (not said, said)
