@@ -25,7 +25,7 @@ from parity.measure import block, places, progress
 from parity.measure.block import is_measured, is_time_over, run_batch
 from parity.measure.documents import BLOCK, PROGRESS, RECORD, ArmState, BatchRecord, Gate
 from parity.plan.looks import DECIDED, HOPELESS, Stop, batches_of
-from parity.plan.plan import IN_TURN, SIDE_BY_SIDE, Plan, write_plan
+from parity.plan.plan import IN_TURN, SIDE_BY_SIDE, Block, Plan, write_plan
 from parity.records import dataset
 from parity.records.dataset import collect
 from parity.runtimes import every_arm
@@ -40,13 +40,13 @@ def _plan(minutes: float | None = None, per_job: int = 3, cases=("sysbench",)) -
     return trial(*map(case_of, cases), blocks=LOOKS[-1], **design)
 
 
-def _begun(plan: Plan, blocks: Path, number: int, seconds: float) -> Path:
-    """A block that was begun so long ago, with its progress file."""
-    begun = plan.blocks[number]
-    folder = blocks / begun.name
-    folder.mkdir(parents=True)
-    progress.begin(begun, folder)
-    PROGRESS.write_in(folder, replace(PROGRESS.read_in(folder), seconds=seconds))
+def _took(block: Block, blocks: Path, seconds: float) -> Path:
+    """The folder of a block that was begun, and took so long, or so much longer; its progress."""
+    folder = blocks / block.name
+    folder.mkdir(parents=True, exist_ok=True)
+    progress.begin(block, folder)
+    before = PROGRESS.read_in(folder)
+    PROGRESS.write_in(folder, replace(before, seconds=before.seconds + seconds))
     return folder
 
 
@@ -65,11 +65,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
 
     def run(plan, name, images, expected, system, folder, stops, checked) -> str:
         handed[name] = checked
-        folder.mkdir(parents=True, exist_ok=True)
-        progress.begin(plan.block(name), folder)
-        begun = PROGRESS.read_in(folder)
-        PROGRESS.write_in(folder, replace(begun, seconds=begun.seconds + 60))
-        BLOCK.write_in(folder, block_record_of(sessions=0))
+        BLOCK.write_in(_took(plan.block(name), folder.parent, 60), block_record_of(sessions=0))
         return f"session of {name}"
 
     monkeypatch.setattr(block, "run_block", run)
@@ -96,8 +92,8 @@ def _names(plan: Plan, *numbers: int) -> tuple[str, ...]:
 ])  # fmt: skip
 def test_the_time_is_over_if_one_more_block_would_end_after_it(tmp_path, minutes, seconds, over):
     plan = _plan(minutes)
-    for number, each in enumerate(seconds):
-        _begun(plan, tmp_path, number, each)
+    for each, took in zip(plan.blocks, seconds, strict=False):
+        _took(each, tmp_path, took)
     assert is_time_over(plan, tmp_path, plan.blocks[-1].name) == over
 
 
@@ -106,8 +102,8 @@ def test_a_pair_is_as_long_as_pairs_and_not_as_what_is_in_turn(tmp_path) -> None
     plan = trial(*cases, blocks=2, pairs=("sysbench-2",), minutes=10.0)
     in_turn, pair, *others = plan.blocks
     assert [block.number for block in (in_turn, pair, *others)] == [1, 1, 2, 2]
-    _begun(plan, tmp_path, 0, 400.0)
-    _begun(plan, tmp_path, 1, 10.0)
+    _took(in_turn, tmp_path, 400.0)
+    _took(pair, tmp_path, 10.0)
     assert [is_time_over(plan, tmp_path, block.name) for block in others] == [True, False]
 
 
@@ -224,7 +220,7 @@ def test_blocks_that_the_time_leaves_out_are_said(tmp_path: Path, measured) -> N
 
 def test_what_was_begun_is_finished_though_the_time_is_over(tmp_path: Path, measured) -> None:
     plan = _plan(minutes=2)
-    _begun(plan, tmp_path, 0, 6000.0)
+    _took(plan.blocks[0], tmp_path, 6000.0)
     assert _run(plan, tmp_path).measured == _names(plan, 0) == tuple(measured)
 
 

@@ -15,6 +15,7 @@ from parity.software.binaries import NOT_FOUND, Library
 
 SOLVER = "/opt/solver"
 HERE, ABSENT = Library("libc.so.6", "1" * 64), Library("libmine.so.1", NOT_FOUND)
+THERE = Availability(True)
 ARMS = ["native-a", "native-b", "podman", "apptainer"]
 
 
@@ -29,7 +30,7 @@ def plan(**more):
     })  # fmt: skip
 
 
-def session(lacks, available=True):
+def session(lacks, presence=THERE):
     """A session of one node; `lacks` gives the libraries of an arm's program, None for none."""
     known = {"benchmark": "solver", "path": SOLVER, "build_id": "", "closure_sha256": ""}
     binaries = tuple(
@@ -38,7 +39,7 @@ def session(lacks, available=True):
     )
     return SimpleNamespace(
         answers=(SimpleNamespace(state=SimpleNamespace(binaries=binaries)),),
-        benchmarks={"solver": Availability(available)},
+        benchmarks={"solver": presence},
         node=NodeFacts((0,), 1, 1),
     )
 
@@ -61,15 +62,13 @@ def test_a_file_or_a_library_that_is_not_there_is_named(closure, more, expected)
     (False, "native-a", ""),
 ])  # fmt: skip
 def test_what_an_arm_lacks_is_a_line_and_the_others_are_measured(available, lacks, said, capsys):
-    tell_what_lacks(session({lacks: None}, available), plan())
+    tell_what_lacks(session({lacks: None}, Availability(available)), plan())
     assert capsys.readouterr().out == said
 
 
 def test_the_row_of_a_program_that_is_not_installed_says_what_installs_it():
-    asked, planned = session({}), plan()
-    asked.benchmarks["solver"] = Availability(
-        False, reason="not there", remedy="apt-get install it"
-    )
+    absent = Availability(False, reason="not there", remedy="apt-get install it")
+    asked, planned = session({}, absent), plan()
     with pytest.raises(UserError) as refused:
         block._program(planned.cases[0], None, "system", asked, paired=False)
     assert refused.value.what == "solver: not there; apt-get install it"

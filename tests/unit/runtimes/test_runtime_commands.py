@@ -44,17 +44,12 @@ def command(name, state, location="/images/one", scratch=SCRATCH):
     return arms()[name].command(launch, INNER)
 
 
-def layout(clone: Path, digest: str) -> Path:
-    """As much of an OCI image layout as names its image."""
-    (clone / "oci").mkdir(parents=True, exist_ok=True)
-    index = {"manifests": [{"digest": f"sha256:{digest}"}]}
-    (clone / "oci/index.json").write_text(json.dumps(index))
-    return clone / "oci"
-
-
 def converted(name, folder: Path, digest: str = "ab" * 32) -> str:
-    """The location of an arm's image, made of an image of that digest."""
-    return arms()[name].convert(layout(folder, digest), folder / "root", folder / "image")
+    """The location of an arm's image, made of as much of an OCI layout as names one."""
+    (oci := folder / "oci").mkdir(parents=True, exist_ok=True)
+    index = {"manifests": [{"digest": f"sha256:{digest}"}]}
+    (oci / "index.json").write_text(json.dumps(index))
+    return arms()[name].convert(oci, folder / "root", folder / "image")
 
 
 def test_every_container_arm_comes_with_every_link_set() -> None:
