@@ -5,6 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from trials import PAIR, case_of, trial
@@ -38,22 +39,22 @@ class World:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.busy = folder, {}
         self.images = {"directory": ImageRecord("directory", reason="no image")}
-        self.audited, self.probed, self.hosts = [], [], threading.local()
+        self.hosts = threading.local()
+        self.audit = Mock(wraps=node_check.audit_arm)
+        self.presences = Mock(wraps=session._presences)
         (folder / "scratch").mkdir()
         monkeypatch.setattr(node_check, "SCRATCH", folder / "scratch")
         monkeypatch.setattr(node_check, "make_ready", lambda: None)
         monkeypatch.setattr(node, "node_name", lambda: getattr(self.hosts, "name", "here"))
         monkeypatch.setattr(node_check, "wait_until_idle", self._watched)
         monkeypatch.setattr(session, "output_of", self._on_each_node)
-        audit, presences = node_check.audit_arm, session._presences
-        monkeypatch.setattr(
-            node_check,
-            "audit_arm",
-            lambda arm, *rest: self.audited.append(arm.name) or audit(arm, *rest),
-        )
-        monkeypatch.setattr(
-            session, "_presences", lambda asked: self.probed.append(asked) or presences(asked)
-        )
+        monkeypatch.setattr(node_check, "audit_arm", self.audit)
+        monkeypatch.setattr(session, "_presences", self.presences)
+
+    @property
+    def audited(self) -> list[str]:
+        """The names of the arms that were audited."""
+        return [asked.args[0].name for asked in self.audit.call_args_list]
 
     def _watched(self, limit: float, patience: float) -> Idleness:
         assert (limit, patience) == (0.5, 3.0)
@@ -96,11 +97,11 @@ VARY = {"started", "busy_fraction", "node"}
 
 def test_the_next_block_takes_arms_over_and_looks_for_idleness_anew(world: World) -> None:
     first = world.begin("first")
-    assert sorted(world.audited) == ["native-a", "native-b"] and len(world.probed) == 1
+    assert sorted(world.audited) == ["native-a", "native-b"] and world.presences.call_count == 1
     world.busy["here"] = 0.25
     second = world.begin("second", checked=first)
     third = world.begin("third", checked=second)
-    assert len(world.audited) == 2 and len(world.probed) == 1
+    assert len(world.audited) == 2 and world.presences.call_count == 1
     assert first.states == second.states == third.states
     assert first.benchmarks == second.benchmarks and first.namespaces == second.namespaces
     documents = [world.started(name) for name in ("first", "second", "third")]

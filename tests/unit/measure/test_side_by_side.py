@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -255,15 +256,12 @@ def test_a_script_without_a_first_line_is_started_as_a_shell_does(before, text, 
     {"as_given": True}, {"sample_seconds": 0.1}, {"beside": Beside()}, {"drop_caches": True},
 ])  # fmt: skip
 def test_in_turn_cpu_time_is_told_of_one_start_of_one_process(changed, cputime, monkeypatch):
-    tried = list[str]()
-    monkeypatch.setattr(
-        side_by_side.subprocess, "run", lambda w, **_: (tried.append(w[0]), _made(w))
-    )
+    monkeypatch.setattr(side_by_side.subprocess, "run", tried := Mock(side_effect=_made))
     threads, docker = replace(PROGRAM, cpus=(0, 1)), every_arm()["docker"]
     for _ in range(2):
         told = side_by_side.clocked(threads, docker)
         assert told.argv == (str(cputime), "parity-evidence", "-", *PROGRAM.argv)
-    assert tried[0] == "gcc" and len(tried) == 2
+    assert tried.call_count == 2 and tried.call_args_list[0].args[0][0] == "gcc"
     other = replace(PROGRAM, **changed)
     assert side_by_side.clocked(other, docker) == other
     assert side_by_side.clocked(PROGRAM, every_arm()["gvisor"]) == PROGRAM

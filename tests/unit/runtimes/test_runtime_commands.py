@@ -8,6 +8,7 @@ import subprocess
 import time
 import tomllib
 from pathlib import Path
+from unittest.mock import Mock, call
 
 import pytest
 
@@ -174,18 +175,14 @@ def test_podman_asks_for_no_more_than_we_have(monkeypatch, tmp_path, processes, 
 
 @pytest.mark.parametrize(("answers", "asked"), [([True], 1), ([False, True], 2), ([False] * 9, 3)])
 def test_podman_is_asked_again_to_remove_what_was_about_to_end(answers, asked, monkeypatch):
-    seen = []
-
-    def answer(words, seconds):
-        seen.append(words)
-        return answers[len(seen) - 1], "it is stopping"
-
+    answer = Mock(side_effect=[(answered, "it is stopping") for answered in answers])
     monkeypatch.setattr(engines, "answer_of", answer)
     monkeypatch.setattr(engines.time, "sleep", lambda _seconds: None)
     arms()["podman"].cleanup()
-    assert seen == []
+    assert not answer.called
     arms()["podman"].cleanup(Launch("run-1", None, SCRATCH, SCRATCH))
-    assert seen == [["podman", "rm", "--force", "--ignore", "--time=0", "run-1"]] * asked
+    words = ["podman", "rm", "--force", "--ignore", "--time=0", "run-1"]
+    assert answer.call_args_list == [call(words, seconds=60)] * asked
 
 
 PODMAN = "case $1 in --version) echo podman version 5 ;; info) echo {} ;; esac"
