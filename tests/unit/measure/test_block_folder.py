@@ -18,8 +18,8 @@ ARCHIVE = Path(__file__).parents[3] / "results/archive"
 ARCHIVED = sorted(path.name for path in ARCHIVE.iterdir())
 
 
-def _without(content: dict[str, Any], key: str) -> dict[str, Any]:
-    return {name: value for name, value in content.items() if name != key}
+def _without(content: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if name not in keys}
 
 
 @pytest.mark.parametrize("archive", ARCHIVED)
@@ -55,9 +55,9 @@ def _holds(read: Any, content: Any) -> None:
 def test_the_oldest_shapes_get_what_they_could_not_know() -> None:
     content = json.loads(canonical(block_record_of(start={"arms": {"docker": _ARM}})))
     (session,) = content["sessions"]
-    for part, keys in (("start", ("version", "allocation", "other_nodes")), ("end", ("version",))):
-        session[part] = {k: v for k, v in session[part].items() if k not in keys}
-    del session["end"]["busy_fraction"], session["start"]["arms"]["docker"]["recipe"]
+    session["start"] = _without(session["start"], "version", "allocation", "other_nodes")
+    session["end"] = _without(session["end"], "version", "busy_fraction")
+    del session["start"]["arms"]["docker"]["recipe"]
     block = BLOCK.parse(json.dumps(content | {"version": 1}), "here")
     start, end = block.sessions[0].start, block.sessions[0].end
     assert (start.allocation, start.other_nodes, start.arms["docker"].recipe) == ({}, (), "")

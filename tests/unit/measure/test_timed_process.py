@@ -7,9 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
-from trials import wait_for
+from trials import running, wait_for
 
 from parity.core.errors import end_as_by_ctrl_c
 from parity.measure import timed_process
@@ -28,7 +27,7 @@ def _shell(tmp_path: Path, script: str, timeout: float = 10.0):
 
 
 def _is_there(word: str) -> bool:
-    return any(word in (each.info["cmdline"] or []) for each in psutil.process_iter(["cmdline"]))
+    return bool(running(lambda words: word in words))
 
 
 def test_exit_status_streams_and_clock(tmp_path: Path) -> None:

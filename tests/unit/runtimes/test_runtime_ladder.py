@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
-from trials import wait_for
+from trials import running, wait_for
 
 from parity.core.errors import UserError
 from parity.runtimes import arms, ladder
@@ -110,9 +109,8 @@ def groups_left():
 
 
 def runs(*words):
-    """Whether some process was started with these words and no others before them."""
-    found = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
-    return any(line[: len(words)] == list(words) for line in found)
+    """The processes that were started with these words and no others before them."""
+    return running(lambda line: line[: len(words)] == list(words))
 
 
 @pytest.mark.system
