@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 import subprocess
-import time
 import tomllib
 from pathlib import Path
 from unittest.mock import Mock, call
 
 import pytest
+from trials import wait_for
 
 from parity.core.commands import Availability
 from parity.runtimes import apptainer, arms, derived, engines, every_arm, model, qemu, udocker
@@ -219,8 +219,7 @@ def test_a_pid_file_of_a_dead_docker_daemon_is_removed(tmp_path, monkeypatch, co
     sleeper.symlink_to(shutil.which("sleep"))
     with subprocess.Popen([sleeper, "60"]) as daemon:
         # The kernel names a process a moment after it lets its parent go on.
-        while Path(f"/proc/{daemon.pid}/comm").read_text() != "dockerd\n":
-            time.sleep(0.01)
+        wait_for(lambda: Path(f"/proc/{daemon.pid}/comm").read_text() == "dockerd\n")
         text = content.format(own=os.getpid(), daemon=daemon.pid)
         engines.DAEMON_PID.write_text(f"{text}\n")
         engines._forget_dead_daemon()
