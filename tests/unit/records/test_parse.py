@@ -8,8 +8,9 @@ from plans import block_record_of, changed, plan_of, run_record_of
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.measure.documents import Binary
+from parity.measure.progress import outputs_of
 from parity.records import schema
-from parity.records.parse import measured_binary, outputs_of, parse_block
+from parity.records.parse import measured_binary, parse_block
 
 GOLDEN = Path(__file__).parents[2] / "golden/sysbench/real.txt"
 PARAMETERS = {"prime": 10000, "events": 2800, "threads": 1}
@@ -113,7 +114,7 @@ def test_a_broken_record_is_named_with_its_attempt_and_its_key() -> None:
 
 def test_what_ours_said_is_for_no_pattern_of_a_program() -> None:
     left = _raw("docker") | {"stderr": b"a warning\nparity-evidence ended=5\n"}
-    told = outputs_of(PLAN.case("sysbench"), block_record_of(), "docker", left, run_record_of())
+    told = outputs_of(PLAN.case("sysbench"), "docker", left, run_record_of(), {})
     assert told.stderr == "a warning\n"
 
 

@@ -15,15 +15,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 import parity.measure
-from parity.benchmarks.model import Outputs, Program
+from parity.benchmarks.model import Program
 from parity.core.commands import answer_of
 from parity.core.errors import UserError
-from parity.core.files import as_text
 from parity.core.package import extensions_with
 from parity.measure import gates, inner_command, places, timed_process
 from parity.measure.documents import RECORD, STARTED, ArmState, Gate, RunRecord, Started
@@ -388,18 +386,3 @@ def _run(attempt: Attempt) -> None:
             break
     if sampler:
         sampler.stop_and_write(folder / "samples.jsonl")
-
-
-def left_in(attempt: Path, record: RunRecord, **known: Any) -> Outputs:
-    """What an attempt left in its folder, as parsers see it; `known`: other fields of it."""
-    files = filter(Path.is_file, attempt.iterdir())
-    texts = {path.name: path.read_text(encoding="utf-8", errors="replace") for path in files}
-    stderr = inner_command.without_evidence(texts.get("stderr", "").encode())
-    return Outputs(
-        stdout=texts.get("stdout", ""), stderr=stderr.decode(),
-        files={path.name: as_text(path.read_bytes()) for path in (attempt / "files").glob("*")},
-        wall_seconds=record.starts_wall_seconds,
-        cpu_seconds=(record.user_seconds or 0.0) + (record.system_seconds or 0.0),
-        samples=tuple(map(msgspec.json.decode, texts.get("samples.jsonl", "").splitlines())),
-        command=record.last_command, **known,
-    )  # fmt: skip

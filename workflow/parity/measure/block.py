@@ -17,9 +17,8 @@ from parity.core.commands import answer_of
 from parity.core.errors import UserError
 from parity.measure import documents, places, progress
 from parity.measure import session as sessions
-from parity.measure.attempt import ArmLost, Order, left_in, make_attempt
+from parity.measure.attempt import ArmLost, Order, make_attempt
 from parity.measure.inner_command import clean_up, on_each_node
-from parity.measure.node import sizes
 from parity.measure.session import Session, begin_session, begun, end_session, this_allocation
 from parity.measure.side_by_side import clocked, make_pair, make_ready, refusal
 from parity.plan.looks import Batch, Stop, is_stopped
@@ -308,11 +307,9 @@ def _unread(
 ) -> tuple[str, str]:
     """Why nobody can read what a program left, such as a pattern that fits nothing; else empty."""
     case = plan.case_in(plan.case(run.case), run.arm)
-    parsed = case.definition.parse(left_in(
-        places.attempts(folder / "runs" / run.name)[-1], last, parameters=case.parameters,
-        limit=every_arm()[run.arm].limit.seen_inside,
-        **sizes(record.session(last.session).start.facts),
-    ))  # fmt: skip
+    left = progress.left_in(places.attempts(folder / "runs" / run.name)[-1])
+    facts = record.session(last.session).start.facts
+    parsed = case.definition.parse(progress.outputs_of(case, run.arm, left, last, facts))
     return (parsed.reason, parsed.detail) if parsed.reason == "unparsable" else ("", "")
 
 

@@ -23,8 +23,9 @@ from msgspec.structs import replace
 from parity.benchmarks.model import Benchmark, Outputs
 from parity.core.errors import UserError
 from parity.measure import places
-from parity.measure.attempt import Order, left_in, make_attempt
+from parity.measure.attempt import Order, make_attempt
 from parity.measure.node import facts, node_name
+from parity.measure.progress import left_in, outputs_of
 from parity.measure.session import Session, begin_session, this_allocation
 from parity.measure.side_by_side import Begun, design_here, refusal
 from parity.plan.making import make_plan
@@ -71,10 +72,7 @@ def native_outputs(
             break
     else:
         raise _refused(case, f"{made.reason}, {made.detail}")
-    return left_in(
-        attempt, made, parameters=made.parameters,
-        last_level_cache=session.node.last_level_cache, memory=session.node.memory,
-    )  # fmt: skip
+    return outputs_of(case, arm.name, left_in(attempt), made, session.answers[0].state.facts)
 
 
 def _refused(case: Case, why: str) -> UserError:

@@ -1,5 +1,6 @@
-"""What runs have behind them: whether they are good, and how far their block is."""
+"""What runs have behind them: what they left, whether they are good, how far their block is."""
 
+import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,13 +10,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
+from parity.benchmarks.model import Outputs
 from parity.core.errors import UserError
+from parity.core.files import as_text
 from parity.measure import places
 from parity.measure.documents import BLOCK, PROGRESS, RECORD, BlockProgress, RunRecord
+from parity.measure.inner_command import without_evidence
+from parity.measure.node import sizes
 from parity.plan.looks import PAUSE, stage_of
-from parity.plan.plan import Block, Plan
+from parity.plan.plan import Block, Case, Plan
+from parity.runtimes import every_arm
 
 # Reasons of the block as a whole: another try at once mends none, and no run is to blame.
 OF_THE_BLOCK = ("gate-quiet", "gate-image")
@@ -46,6 +53,38 @@ def failures(attempts: Attempts) -> int:
     """Attempts that are held against the run."""
     reasons = [attempt.reason for attempt in attempts if attempt]
     return sum(bool(reason) and reason not in OF_THE_BLOCK for reason in reasons)
+
+
+def left_in(attempt: Path) -> dict[str, Any]:
+    """What an attempt left in its folder, by the columns of the table RAW (records/tables.yaml)."""
+    record, stdout, stderr, samples = (
+        path.read_bytes() if (path := attempt / name).exists() else b""
+        for name in (RECORD.file, "stdout", "stderr", "samples.jsonl")
+    )
+    files = {path.name: as_text(path.read_bytes()) for path in (attempt / "files").glob("*")}
+    return {
+        "record": record.decode(), "stdout": stdout, "stderr": stderr,
+        "files": json.dumps(files, sort_keys=True), "samples": samples.decode(),
+    }  # fmt: skip
+
+
+def outputs_of(
+    case: Case, arm: str, left: Mapping[str, Any], record: RunRecord, facts: Mapping[str, str]
+) -> Outputs:
+    """What an attempt left (`left_in`), as parsers see it; the case is as the arm runs it.
+
+    `facts`: of the first node, before its session.
+    """
+    return Outputs(
+        stdout=left["stdout"].decode("utf-8", "replace"),
+        # What ours said there is for no pattern of a program.
+        stderr=without_evidence(left["stderr"]).decode("utf-8", "replace"),
+        files=json.loads(left["files"]), wall_seconds=record.starts_wall_seconds,
+        cpu_seconds=(record.user_seconds or 0.0) + (record.system_seconds or 0.0),
+        command=record.last_command, parameters=case.parameters,
+        samples=tuple(map(msgspec.json.decode, left["samples"].splitlines())),
+        limit=known.limit.seen_inside if (known := every_arm().get(arm)) else {}, **sizes(facts),
+    )  # fmt: skip
 
 
 def case_is_settled(runs: Mapping[Path, str], most_failures: int) -> bool:

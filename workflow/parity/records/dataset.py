@@ -4,7 +4,6 @@ What blocks left on disk is gathered verbatim, into two tables; all others follo
 """
 
 import hashlib
-import json
 import logging
 import platform
 import re
@@ -19,10 +18,11 @@ import msgspec
 
 from parity.core import documents
 from parity.core.errors import UserError, shown
-from parity.core.files import as_text, files_below
+from parity.core.files import files_below
 from parity.core.private import Private, numbered
 from parity.measure import documents as measured
-from parity.measure.documents import BATCH, BLOCK, BLOCK_FOLDERS, RECORD, BlockRecord
+from parity.measure.documents import BATCH, BLOCK, BLOCK_FOLDERS, BlockRecord
+from parity.measure.progress import left_in
 from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
 from parity.records.noise_audit import NOISE_AUDIT
@@ -69,23 +69,11 @@ def gather_raw(folders: Iterable[Path]) -> Iterator[Row]:
             for path in folder.glob("runs/*/attempt-*")
         )
         for run, number, attempt in attempts:
-            collected = attempt / "files"
-            paths = sorted(collected.iterdir()) if collected.is_dir() else []
-            files = {path.name: as_text(path.read_bytes()) for path in paths}
-            yield key | {
-                "run": run, "attempt": number, "record": _content(attempt / RECORD.file).decode(),
-                "stdout": _content(attempt / "stdout"), "stderr": _content(attempt / "stderr"),
-                "files": json.dumps(files, sort_keys=True),
-                "samples": _content(attempt / "samples.jsonl").decode(),
-            }  # fmt: skip
+            yield key | {"run": run, "attempt": number} | left_in(attempt)
 
 
 def _key(block: BlockRecord) -> Row:
     return {"campaign": block.campaign, "block": block.name, "block_number": block.number}
-
-
-def _content(path: Path) -> bytes:
-    return path.read_bytes() if path.exists() else b""
 
 
 PARSED = tuple(name for name in schema.TABLES if name not in ("raw", "blocks"))

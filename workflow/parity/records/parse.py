@@ -22,16 +22,13 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from parity.benchmarks.description import CPU_BESIDE, CPU_SECONDS, FIXED, WORK, Metric
-from parity.benchmarks.model import Outputs, metrics_counted
+from parity.benchmarks.model import metrics_counted
 from parity.core.documents import RESTORE, canonical
 from parity.core.errors import UserError
 from parity.measure.documents import BLOCK, RECORD, Binary, BlockRecord, RunRecord
-from parity.measure.inner_command import without_evidence
-from parity.measure.node import sizes
-from parity.measure.progress import INTERRUPTED, good_record
+from parity.measure.progress import INTERRUPTED, good_record, outputs_of
 from parity.plan.plan import Case, Plan, Run
 from parity.records import schema
-from parity.runtimes import every_arm
 from parity.software.images import ImageRecord
 
 Row = dict[str, Any]
@@ -118,8 +115,8 @@ def _add_started(
     """Fill in the row of an attempt that was started, and add its numbers and samples."""
     run, case, row, left, record = made
     definition, command = case.definition, record.last_command
-    there, own = block.session(record.session).start.binaries, (run.arm, case.benchmark)
-    audited = [binary for binary in there if (binary.arm, binary.benchmark) == own]
+    start, own = block.session(record.session).start, (run.arm, case.benchmark)
+    audited = [binary for binary in start.binaries if (binary.arm, binary.benchmark) == own]
     whole = definition.measures_all_binaries
     binary = all_binaries(audited) if whole else measured_binary(audited, command)
     row |= {column: getattr(record, column) for column in _COPIED}
@@ -131,7 +128,7 @@ def _add_started(
     }  # fmt: skip
     if not row["reason"] and record.session < newest.get(run.case, 0):
         row |= {"reason": OTHER_SESSION, "detail": "the others of its case ran later"}
-    outputs = outputs_of(case, block, run.arm, left, record)
+    outputs = outputs_of(case, run.arm, left, record, start.facts)
     key = {column: row[column] for column in _KEY}
     if not row["reason"]:
         parsed = definition.parse(outputs)
@@ -195,23 +192,6 @@ def cpu_metrics(evidence: Mapping[str, str]) -> tuple[Metric, ...]:
     of_group = evidence.get("group_seconds")
     beside = () if of_group is None else (CPU_BESIDE.measured(float(of_group) - own),)
     return CPU_SECONDS.measured(own), *beside
-
-
-def outputs_of(
-    case: Case, block: BlockRecord, arm: str, left: Mapping[str, Any], record: RunRecord
-) -> Outputs:
-    """What an attempt of a case left, its row of the RAW table; the case is as the arm runs it."""
-    return Outputs(
-        stdout=left["stdout"].decode("utf-8", "replace"),
-        # What ours said there is for no pattern of a program.
-        stderr=without_evidence(left["stderr"]).decode("utf-8", "replace"),
-        files=json.loads(left["files"]), wall_seconds=record.starts_wall_seconds,
-        cpu_seconds=(record.user_seconds or 0.0) + (record.system_seconds or 0.0),
-        command=record.last_command, parameters=case.parameters,
-        samples=tuple(map(msgspec.json.decode, left["samples"].splitlines())),
-        limit=known.limit.seen_inside if (known := every_arm().get(arm)) else {},
-        **sizes(block.session(record.session).start.facts),
-    )  # fmt: skip
 
 
 def measured_binary(audited: Sequence[Binary], command: Sequence[str]) -> Binary | None:

@@ -12,9 +12,10 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
 from parity.core.wording import listed
 from parity.measure.documents import BLOCK, RECORD
+from parity.measure.progress import outputs_of
 from parity.plan.plan import PLAN, read_plan
 from parity.records.dataset import block_records
-from parity.records.parse import left_by_blocks, outputs_of
+from parity.records.parse import left_by_blocks
 
 
 def recorded_sizes(runs: pd.DataFrame) -> dict[str, str]:
@@ -58,9 +59,10 @@ def case_times(dataset: Path) -> list[CaseTime]:
             run = runs[row["run"]]
             case = plan.case_in(plan.case(run.case), run.arm)
             record = RECORD.parse(row["record"], f"the record of {row['block']}, {row['run']}")
-            if not block.session(record.session).end:
+            session = block.session(record.session)
+            if not session.end:
                 continue  # nobody knows how long it lasted
-            outputs = outputs_of(case, block, run.arm, row, record)
+            outputs = outputs_of(case, run.arm, row, record, session.start.facts)
             timed = case.definition.timed_seconds(outputs)
             # Two on one CPU take the same time.
             share = 2 if "group_seconds" in record.evidence else 1
