@@ -34,7 +34,7 @@ def test_what_was_accepted_is_expected(tmp_path: Path, judged: pd.DataFrame) -> 
     known = verdicts.load_expected(path)
     assert known["archive/other", "first"] == "differs"
     assert known["live/planted-smoke", "first"] == "supported"
-    verdicts.refuse_differences(known, judged, str(path))
+    assert "all 3 verdicts" in verdicts.as_expected(known, str(path), judged)
     once = path.read_text()
     verdicts.accept(known, judged, path)
     assert path.read_text() == once
@@ -46,13 +46,13 @@ def test_every_difference_is_named(judged: pd.DataFrame) -> None:
     del wanted["arm"]
     dataset = {("live/planted-smoke", claim): verdict for claim, verdict in wanted.items()}
     with pytest.raises(UserError, match="3 verdicts of live/planted-smoke not as expected") as told:
-        verdicts.refuse_differences(dataset, judged, "here")
+        verdicts.as_expected(dataset, "here", judged)
     first, gone, arm = str(told.value).splitlines()[1:4]
     assert first.startswith("  first: expected contradicted, found supported (90 % interval")
     assert gone == "  gone: expected supported, no such claim"
     assert arm.startswith("  arm: expected nothing, found not-tested")
     with pytest.raises(UserError, match="no verdicts are expected of live/planted-smoke"):
-        verdicts.refuse_differences({("archive/x", "first"): "supported"}, judged, "here")
+        verdicts.as_expected({("archive/x", "first"): "supported"}, "here", judged)
 
 
 @pytest.mark.parametrize("text", ["a,b\n", "dataset,claim,verdict\nd,c,v\nd,c,v\n"])

@@ -155,8 +155,8 @@ def load_expected(path: Path) -> dict[tuple[str, str], str]:
     return expected
 
 
-def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -> None:
-    """Refuse (UserError) verdicts that are not those expected of their data, or if none are."""
+def as_expected(expected: Expected, where: str, verdicts: pd.DataFrame) -> str:
+    """That verdicts are those expected of their data; UserError: they are not, or none are."""
     dataset = verdicts["judged"].iloc[0]
     wanted = {claim: ended for (name, claim), ended in expected.items() if name == dataset}
     action = "if the new verdicts are right, keep them with `snakemake claims_accept`"
@@ -174,6 +174,7 @@ def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -
     if lines:
         what = f"{counted(len(lines), 'verdict')} of {dataset} not as expected:"
         raise UserError("\n  ".join([what, *lines]), where=where, action=action)
+    return f"equal: all {len(rows)} verdicts are those expected"
 
 
 def accept(expected: Expected, verdicts: pd.DataFrame, path: Path) -> None:

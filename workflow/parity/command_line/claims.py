@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
-
 from parity.claims import registration
 from parity.claims import verdicts as documents
 from parity.claims.register import Register, declared, load_register, load_users_claims
@@ -41,13 +39,8 @@ def judge(
 
 def expect(verdicts: list[Path], known: Path) -> None:
     """Fail if a verdict on any of the data is not the one that is expected of them."""
-    expected = documents.load_expected(known)
+    as_expected = partial(documents.as_expected, documents.load_expected(known), str(known))
     judged = [documents.Judgement.read(each.parent).verdicts for each in verdicts]
-
-    def as_expected(of_one: pd.DataFrame) -> str:
-        documents.refuse_differences(expected, of_one, str(known))
-        return f"equal: all {len(of_one)} verdicts are those expected"
-
     checks = ((each["judged"].iloc[0], partial(as_expected, each)) for each in judged)
     print_checks("archive", checks)
 
