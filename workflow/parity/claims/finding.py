@@ -177,14 +177,16 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
         return found
     is_held = found.verdict == terms.SUPPORTED
     says_same = proves_sameness and is_held if found.says_same is None else found.says_same
-    objection = found.objection
-    if not objection and found.identity in CONFOUNDED:
+    if found.objection:
+        objection = found.objection
+    elif found.identity in CONFOUNDED:
         objection = f"confounded: {found.identity}"
-    elif not objection and says_same and found.identity == NOT_RECORDED:
+    elif says_same and found.identity == NOT_RECORDED:
         objection = UNKNOWN
-    elif not objection and found.decision.blocks < FEWEST_FOR_A_DIFFERENCE:
-        objection = "" if says_same and is_held else FEW
-    objection = objection or objection_of(found.control.as_control, says_same, found.assay)
+    elif found.decision.blocks < FEWEST_FOR_A_DIFFERENCE and not (says_same and is_held):
+        objection = FEW
+    else:
+        objection = objection_of(found.control.as_control, says_same, found.assay)
     if objection == CONTROL_FAILED:
         # The margin that would pass, where the rule has one; else what it would have said.
         needed = f"{wording.margin(found.needed, found.unit)} would pass"
