@@ -86,7 +86,8 @@ def _deviations(cell: Cell, arm: str, against: str) -> np.ndarray | str:
     That is taken out as far as the other arms tell. Where blocks share nodes or sessions, these
     are means of those. A text says why there is no ratio.
     """
-    table = pd.DataFrame({side: dict(cell.numbers.costs(side)) for side in cell.numbers.by_arm})
+    sides = (*cell.numbers.by_arm, arm, against)
+    table = pd.DataFrame({side: dict(cell.numbers.costs(side)) for side in sides})
     table = table.dropna(subset=[arm, against])
     if len(table) < FEWEST_FOR_A_DIFFERENCE:
         return _too_few(len(table))
@@ -126,12 +127,11 @@ def _against_another(cell: Cell, factor: float | None) -> Finding:
     deviations = _deviations(cell, cell.arm, cell.against)
     if isinstance(deviations, str):
         return too_few([cell], cell.blocks, reason=deviations, unit=UNIT, objection="")
-    (reference, double), (own, at_pair), control = cell.pair, cell.levels, WITHOUT_CONTROL
-    if cell.numbers.of(reference) and cell.numbers.of(double):
-        of_pair = _deviations(cell, double, reference)
-        if not isinstance(of_pair, str):
-            within = SAME if factor is None else (1 / factor, factor)
-            control = _ratio(of_pair, within, at_pair, factor)
+    (own, at_pair), control = cell.levels, WITHOUT_CONTROL
+    of_pair = _deviations(cell, *cell.pair[::-1])
+    if not isinstance(of_pair, str):
+        within = SAME if factor is None else (1 / factor, factor)
+        control = _ratio(of_pair, within, at_pair, factor)
     bound = factor or 1.0
     p = own.adjusted(methods.p_scatters_less(deviations, bound))
     against = own.adjusted(methods.p_scatters_less(deviations[::-1], 1 / bound))
