@@ -189,7 +189,6 @@ def without_starts(dataset: Dataset) -> Dataset:
 def table_of(dataset: Dataset) -> str:
     """Every run of the program as `parity import` takes it: as it was timed or read, or lost."""
     metric = dataset.plan.case(PROGRAM).definition.metrics[0]
-    names = {block.name: block.number for block in dataset.plan.blocks}
     values = dataset.metrics[dataset.metrics["metric"] == metric.metric]
     value_of = {(row["block"], row["run"]): row["value"] for row in tables.rows(values)}
     lines = ["block,case,arm,metric,value,unit,better,valid"]
@@ -197,8 +196,9 @@ def table_of(dataset: Dataset) -> str:
         if run["case"] == PROGRAM:
             title = "" if run["arm"] in NATIVE else dataset.plan.arm_titles[run["arm"]]
             arm = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or run["arm"]
-            value = value_of[run["block"], run["run"]] if run["stage"] == "valid" else ""
-            valid = "yes" if run["stage"] == "valid" else "no"
-            fields = (names[run["block"]], PROGRAM, arm, metric.metric, value)
-            lines.append(",".join(map(str, (*fields, metric.unit, metric.better, valid))))
+            is_valid = run["stage"] == "valid"
+            value = value_of[run["block"], run["run"]] if is_valid else ""
+            own = (dataset.number_of[run["block"]], PROGRAM, arm, metric.metric, value)
+            fields = (*own, metric.unit, metric.better, "yes" if is_valid else "no")
+            lines.append(",".join(map(str, fields)))
     return "\n".join(lines) + "\n"
