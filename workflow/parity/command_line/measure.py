@@ -123,10 +123,10 @@ def measure(
         allowed = "both of --shorter and --share, a share between 0 and 1, or none of them"
         raise UserError("no share of the work for a shorter run", where="--share", allowed=allowed)
     of_study = f"config/studies/{name}.yaml"
+    known = load_yaml(folder / of_study) if (folder / of_study).exists() else None
     settings = load_yaml(PROJECT / "config/config.yaml")
     how: str = design
     if design == "auto":
-        known = load_yaml(folder / of_study) if (folder / of_study).exists() else None
         begun = Begun(known["scales"].get(SCALE, {}).get("design", IN_TURN) if known else IN_TURN)
         if not known and not pattern and cpus in (None, 1):
             begun = design_here(load_system(PROJECT / settings["system"]).max_busy_fraction)
@@ -147,7 +147,7 @@ def measure(
     # A folder is there whole or not at all.
     made = folder if folder.exists() else folder.with_name(f".{folder.name}.part")
     if made == folder:
-        _refuse_another_study(study, folder / of_study)
+        _refuse_another_study(study, known or {"scales": {}}, folder / of_study)
         print(_intended(study, of_arms), file=sys.stderr)
     else:
         print(_intended(study, of_arms), _of_image(of_arms), sep="\n", file=sys.stderr)
@@ -214,11 +214,10 @@ def _of_image(of_arms: Sequence[Arm]) -> str:
     return f"  before that its image is made, where it is not there yet{about}"
 
 
-def _refuse_another_study(study: Mapping[str, Any], file: Path) -> None:
-    """Refuse (UserError) to go on in a folder whose study is not this one; minutes may differ."""
-    known = {**load_yaml(file)} if file.exists() else {"scales": {}}
-    other = [key for key in {**known, **study} if known.get(key) != study.get(key)]
-    other = [key for key in other if key != "scales"]
+def _refuse_another_study(study: Mapping[str, Any], known: Mapping[str, Any], file: Path) -> None:
+    """Refuse (UserError) to go on where `file` has another study; minutes may differ."""
+    keys = [key for key in {**known, **study} if key != "scales"]
+    other = [key for key in keys if known.get(key) != study.get(key)]
     designs = {each["scales"].get(SCALE, {}).get("design") for each in (study, known)}
     other += ["design"] * (len(designs) > 1)
     if other:
