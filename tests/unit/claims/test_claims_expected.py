@@ -55,16 +55,6 @@ def test_every_difference_is_named(judged: pd.DataFrame) -> None:
         verdicts.as_expected({("archive/x", "first"): "supported"}, "here", judged)
 
 
-@pytest.mark.parametrize("text", ["a,b\n", "dataset,claim,verdict\nd,c,v\nd,c,v\n"])
-def test_a_broken_list_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "expected.csv"
-    path.write_text(text)
-    with pytest.raises(UserError):
-        verdicts.load_expected(path)
-    with pytest.raises(UserError):
-        verdicts.load_expected(tmp_path / "none.csv")
-
-
 def test_all_forms_are_written_with_the_same_bytes(tmp_path: Path, judged: pd.DataFrame) -> None:
     folders = [tmp_path / name for name in ("one", "other")]
     files = [shown.write(judged, folder) for folder in folders]

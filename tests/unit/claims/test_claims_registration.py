@@ -7,6 +7,7 @@ import pytest
 
 from parity.claims import registration
 from parity.claims.registration import Registration
+from parity.claims.verdicts import load_expected
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 
@@ -68,15 +69,19 @@ def test_only_what_is_new_or_changed_is_added(tmp_path: Path) -> None:
     assert registration.missing(registration.load(path), current, LATE)[0].sha256 == "X"
 
 
-@pytest.mark.parametrize(
-    "text", ["what,when\n", "what,sha256,registered\na,b,yesterday\n",
-             f"what,sha256,registered\na,b,{LATE}\nb,c,{EARLY}\n"]
-)  # fmt: skip
-def test_a_broken_list_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "registration.csv"
-    path.write_text(text)
+@pytest.mark.parametrize(("load", "text"), [
+    (registration.load, "what,when\n"),
+    (registration.load, "what,sha256,registered\na,b,yesterday\n"),
+    (registration.load, f"what,sha256,registered\na,b,{LATE}\nb,c,{EARLY}\n"),
+    (load_expected, "a,b\n"), (load_expected, "dataset,claim,verdict\nd,c,v\nd,c,v\n"),
+    (load_expected, None),
+])  # fmt: skip
+def test_a_broken_list_is_refused(tmp_path: Path, load, text: str | None) -> None:
+    path = tmp_path / "list.csv"
+    if text is not None:
+        path.write_text(text)
     with pytest.raises(UserError):
-        registration.load(path)
+        load(path)
 
 
 def test_a_changed_margin_amends_a_verdict(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from parity.report import answer
 from parity.runtimes import arms
 
 ROOT = Path(__file__).parents[3]
+WORDS = ["measure", "--runtimes=docker", "--", "./solver"]
 # In place of Snakemake: says what it was asked for, and leaves the answer.
 SNAKEMAKE = """#!/bin/sh
 echo "$@" > called
@@ -133,7 +134,7 @@ def test_what_cannot_be_measured_leaves_no_folder(folder: Path, refused) -> None
 
 def test_a_folder_is_there_whole_or_not_at_all(folder, monkeypatch) -> None:
     """A full disk left one that was refused for ever."""
-    words, write = ["measure", "--runtimes=docker", "--", "./solver"], Path.write_text
+    write = Path.write_text
 
     def full(path: Path, *text: str, **how: str) -> int:
         if "config.yaml" in path.name:
@@ -143,9 +144,9 @@ def test_a_folder_is_there_whole_or_not_at_all(folder, monkeypatch) -> None:
     with monkeypatch.context() as disk:
         disk.setattr(Path, "write_text", full)
         with pytest.raises(SystemExit):
-            main(words)
+            main(WORDS)
     assert not [*folder.glob("parity-*")]
-    main(words)
+    main(WORDS)
     assert (folder / "parity-solver/Snakefile").exists() and not [*folder.glob(".parity-*")]
 
 
@@ -185,9 +186,8 @@ def test_the_same_words_go_on_with_more_minutes_and_others_are_refused(
 def test_what_began_on_a_busy_node_stays_side_by_side(folder, refused, capfd, monkeypatch) -> None:
     begun = iter([Begun(SIDE_BY_SIDE, "this node is busy")])
     monkeypatch.setattr(measure, "design_here", lambda _: next(begun))
-    words = ["measure", "--runtimes=docker", "--", "./solver"]
     for minutes in (3, 5):
-        main([*words[:2], f"--minutes={minutes}", *words[2:]])
+        main([*WORDS[:2], f"--minutes={minutes}", *WORDS[2:]])
     assert capfd.readouterr().err.startswith("this node is busy\n")
     study = yaml.safe_load((folder / "parity-solver/config/studies/solver.yaml").read_text())
     scale = study["scales"]["measure"]
@@ -204,7 +204,7 @@ def test_who_stops_it_alone_stops_the_workflow_and_is_told_how_to_go_on(
 ) -> None:
     monkeypatch.setenv("STOPPED", signal)
     with pytest.raises(SystemExit) as ended:
-        main(["measure", "--runtimes=docker", "--", "./solver"])
+        main(WORDS)
     said = capfd.readouterr()
     assert ended.value.code == 130 and "Traceback" not in said.err and "told" in said.err
     assert said.out == (
