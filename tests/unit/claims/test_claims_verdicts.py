@@ -1,4 +1,4 @@
-"""The algebra of verdicts: gates, conjunctions, families, coverage, and several datasets."""
+"""The algebra of verdicts: gates, conjunctions, most cells, families, coverage, many datasets."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,12 +7,14 @@ import claims_data as data
 import numpy as np
 import pandas as pd
 import pytest
-from claims_data import judged, judgement
+from claims_data import judged, judgement, levels
 from scipy import stats
 
+from parity.analysis.decision import Decision
 from parity.claims import judging
 from parity.claims.cells import JudgingData
 from parity.claims.finding import Finding
+from parity.claims.judging import most_hold, p_of_most
 from parity.claims.verdicts import TABLES
 
 EQUIVALENCE = data.same()
@@ -177,13 +179,12 @@ def test_a_level_counts_if_every_arm_was_tested_at_it(tmp_path: Path) -> None:
     values = data.quiet("spin-1-24") | data.quiet("spin-1-48")
     assert judged(tmp_path, test, values, cases=SIZES).verdict == "supported"
     whole = data.dataset(data.quiet("spin-1-24"), SIZES[:1])
-    lacking = {arm: ARMS[arm] for arm in ("native-a", "native-b", "box")}
+    lacking = {arm: data.ARMS[arm] for arm in ("native-a", "native-b", "box")}
     other = data.dataset(data.quiet("spin-1-48"), SIZES[1:], arms=lacking, name="live/other")
     row = data.row_of(tmp_path, test, whole, other)
     assert (row.verdict, row.coverage) == ("holds-in-part", "1 of 2 sizes")
 
 
-ARMS = data.ARMS
 OTHER = {"case": "turn", "benchmark": "turn", "parameters": {}}
 
 
@@ -243,7 +244,7 @@ def test_a_cell_in_two_datasets_must_hold_in_both(tmp_path: Path) -> None:
 
 
 def test_an_arm_of_another_archive_is_not_missing(tmp_path: Path) -> None:
-    lacking = {arm: ARMS[arm] for arm in ("native-a", "native-b", "crate")}
+    lacking = {arm: data.ARMS[arm] for arm in ("native-a", "native-b", "crate")}
     one = data.dataset(data.quiet(), name="archive/m-a", arms=lacking)
     row = data.row_of(tmp_path, BOTH, one)
     assert row.verdict == "holds-in-part"
@@ -256,7 +257,9 @@ def test_every_two_arms_of_a_group_must_be_in_one_dataset(tmp_path: Path) -> Non
     """Box 1.000 and crate 1.016, each within 1.5 % of the drum, were one group."""
 
     def holding(name: str, **ratios: float):
-        arms = {arm: (ARMS | {"drum": "drums"})[arm] for arm in ("native-a", "native-b", *ratios)}
+        arms = {
+            arm: (data.ARMS | {"drum": "drums"})[arm] for arm in ("native-a", "native-b", *ratios)
+        }
         values = {
             ("spin", arm): data.around(ratios.get(arm, 1.0), seed, spread=0.003)
             for seed, arm in enumerate(arms)
@@ -314,3 +317,85 @@ def test_the_fingerprint_changes_with_margin_and_plan(tmp_path: Path) -> None:
 def test_the_proxies_of_all_tests_are_told_once(tmp_path: Path) -> None:
     tests = [EQUIVALENCE | {"instead_of": text} for text in ("a surrogate", "a surrogate", "b")]
     assert judged(tmp_path, tests, data.quiet()).proxy == "a surrogate; b"
+
+
+# Of claims that speak of most cells and not of all.
+HOLDS = Finding("c", "m", "a", "b", "supported", p_value=0.001)
+OPEN = replace(HOLDS, verdict="inconclusive", p_value=0.4)
+AGAINST = replace(HOLDS, verdict="contradicted", p_value=1.0)
+MARGIN = Decision(30, margin=0.01, smallest_margin=0.015)
+
+
+def of_tests(*pool: Finding) -> list[Finding]:
+    """Each of another test."""
+    return [replace(found, test=number) for number, found in enumerate(pool)]
+
+
+def ended(*pool: Finding) -> tuple[list[str], list[bool]]:
+    after = most_hold(of_tests(*pool))
+    return [found.verdict for found in after], [found.counts for found in after]
+
+
+HELD, LEFT, AGAINST_IT = "supported", "inconclusive", "contradicted"
+NEAR, FAR = (
+    replace(AGAINST, decision=replace(MARGIN, smallest_margin=size)) for size in (0.019, 0.021)
+)
+GONE = replace(HOLDS, case="", verdict="not-tested", p_value=None)
+
+
+@pytest.mark.parametrize(("pool", "verdicts", "counts"), [
+    ([replace(HOLDS, p_value=0.049)] * 6, [HELD] * 6, [True] * 6),
+    # What does not pass is shown and does not count.
+    ([HOLDS] * 3 + [OPEN, AGAINST], [HELD] * 3 + [LEFT, AGAINST_IT], [True] * 3 + [False] * 2),
+    # One that is far against it stops it.
+    ([HOLDS, HOLDS, NEAR], [HELD, HELD, AGAINST_IT], [True, True, False]),
+    ([HOLDS, HOLDS, FAR], [HELD, HELD, LEFT], [True] * 3),
+    # Half against it contradict, and fewer leave it open.
+    ([HOLDS] * 2 + [AGAINST] * 2, [HELD] * 2 + [AGAINST_IT] * 2, [False, False, True, True]),
+    ([HOLDS, HOLDS, OPEN, AGAINST], [HELD, HELD, LEFT, LEFT], [True] * 4),
+    # An absent test of the pool is not one cell that fails.
+    ([HOLDS] * 6 + [GONE, AGAINST], [HELD] * 6 + ["not-tested", LEFT], [True] * 8),
+])  # fmt: skip
+def test_what_counts_of_a_pool(pool, verdicts, counts) -> None:
+    assert ended(*pool) == (verdicts, counts)
+
+
+def test_tests_of_one_claim_are_one_pool(tmp_path: Path) -> None:
+    values, cases = levels(1.0, 1.0, 1.1, spread=0.002)
+    for of_cells, verdict in (("most", "supported"), ("all", "contradicted")):
+        tests = [data.same({"parameters": {"nodes": n}}, 8, of_cells=of_cells) for n in (1, 2, 4)]
+        assert judged(tmp_path, tests, values, cases=cases).verdict == verdict
+
+
+def test_most_by_chance_is_not_most() -> None:
+    """Three true cells and three of which each passes in 5 % of studies: four pass too often."""
+    random = np.random.default_rng(5)
+    wrong = {"each": 0, "together": 0}
+    for _ in range(2000):
+        p = np.concatenate([np.zeros(3), random.uniform(size=3)])
+        pool = [replace(HOLDS if each < 0.05 else OPEN, p_value=float(each)) for each in p]
+        wrong["each"] += sum(each < 0.05 for each in p) >= 4
+        wrong["together"] += all(
+            f.counts == (f.verdict == "supported") for f in most_hold(of_tests(*pool))
+        )
+    # 1 - 0.95^3 = 14 %; at most 5 %, with three standard errors of 2000 draws.
+    assert wrong["each"] / 2000 > 0.11
+    assert wrong["together"] / 2000 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
+
+
+def test_a_cell_of_several_datasets_is_one_by_its_worst() -> None:
+    """One case in three datasets was three of five cells."""
+    again = [replace(HOLDS, dataset=name, test=3) for name in "abc"]
+    two_open = of_tests(OPEN, OPEN)
+    assert all(found.counts for found in most_hold(again + two_open))
+    assert p_of_most(again + two_open) == 1
+    # Of one that two datasets disagree on, neither is shown to hold.
+    assert p_of_most([HOLDS, OPEN, replace(HOLDS, test=1)]) == 1
+
+
+def test_a_large_effect_the_other_way_is_not_set_aside() -> None:
+    """A direction has no margin that would pass, and 50 % the other way was only shown."""
+    for ratio, counts in ((0.985, False), (0.5, True)):
+        size = ratio, ratio
+        said = Decision(20, ratio, size, size, 0.01)
+        assert ended(*[HOLDS] * 5, replace(AGAINST, decision=said))[1][-1] == counts
