@@ -116,10 +116,32 @@ FINDING = {
 }  # fmt: skip
 
 
-def _register(folder: Path, finding: dict[str, Any], name: str = FINDINGS):
+def _register(folder: Path, entry: dict[str, Any], name: str = FINDINGS, known=None):
     path = folder / f"{name}.yaml"
-    path.write_text(yaml.safe_dump({"claims": [finding]}))
-    return load_users_claims(path)
+    path.write_text(yaml.safe_dump({"claims": [entry]}))
+    return load_users_claims(path, known)
+
+
+def test_a_user_s_claims_need_no_bibliography_and_bring_their_own_numbers(tmp_path: Path) -> None:
+    known, cells = declared(), {"benchmark": "npb", "metric": "rate", "arms": ["lxc"]}
+    test = {"rule": "magnitude", "published": "m/r", "scale": "ratio", "cells": cells}
+    entry = FINDING | {"kind": "magnitude", "tests": [test]}
+    with pytest.raises(UserError, match="no published number"):
+        _register(tmp_path, entry, "site", known)
+    (tmp_path / "site.csv").write_text(f"{data.PUBLISHED}boxes,,npb,r,1,m,10,percent,\n")
+    [claim] = _register(tmp_path, entry, "site", known).claims
+    assert (claim.study, claim.where, claim.published) == ("site", "", "")
+    assert claim.values["m/r"].value == 10
+    wrong = entry | {"tests": [test | {"cells": cells | {"metric": "speed"}}]}
+    with pytest.raises(UserError, match=r"npb\.speed"):
+        _register(tmp_path, wrong, "site", known)
+
+
+@pytest.mark.parametrize("rule", [[], {}, None, 3])
+def test_a_rule_that_is_no_text_is_refused_in_words(tmp_path: Path, rule: object) -> None:
+    """`rule: []` ended in a traceback, as a list cannot be looked up."""
+    with pytest.raises(UserError, match=r"not of the right type(.|\n)*tests\.1\.rule"):
+        _register(tmp_path, FINDING | {"tests": [COSTS_MORE | {"rule": rule}]}, "site")
 
 
 @pytest.mark.parametrize("key", ["mechanism", "refuted_by", "tests"])

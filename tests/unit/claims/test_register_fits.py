@@ -11,7 +11,7 @@ from plans import plan_of
 from parity.benchmarks.description import Quantity
 from parity.benchmarks.startup import StartUp
 from parity.claims.cells import CONTAINERS, Selection
-from parity.claims.register import Declared, declared, load_register, load_users_claims
+from parity.claims.register import Declared, declared, load_register
 from parity.claims.registration import short_of
 from parity.core.errors import UserError
 from parity.plan.study import Study, load_study
@@ -176,41 +176,6 @@ def test_no_shipped_study_measures_what_its_blocks_cannot_decide(shipped: list[S
     for study in shipped:
         held = {case.name: study.blocks for case in study.cases}
         assert short_of(register, study, held) == {}, study.campaign
-
-
-CELLS = {"benchmark": "npb", "metric": "rate", "arms": ["lxc"]}
-
-
-def of_a_user(folder: Path, **test: Any) -> Path:
-    """A file of a user's with one claim of one test."""
-    entry = {
-        "id": "ours-1", "kind": "magnitude", "claim": "It costs a tenth.",
-        "scales": {"machine": "full", "cluster": "full"}, "tests": [{"cells": CELLS} | test],
-    }  # fmt: skip
-    (folder / "site.yaml").write_text(yaml.safe_dump({"claims": [entry]}))
-    return folder / "site.yaml"
-
-
-def test_a_user_s_claims_need_no_bibliography_and_bring_their_own_numbers(tmp_path: Path) -> None:
-    test = {"rule": "magnitude", "published": "m/r", "scale": "ratio"}
-    path = of_a_user(tmp_path, **test)
-    with pytest.raises(UserError, match="no published number"):
-        load_users_claims(path, KNOWN)
-    header = "claim,study,benchmark,runtime,nodes,metric,value,unit,place\n"
-    path.with_suffix(".csv").write_text(f"{header}ours-1,,npb,r,1,m,10,percent,\n")
-    [claim] = load_users_claims(path, KNOWN).claims
-    assert (claim.study, claim.where, claim.published) == ("site", "", "")
-    assert claim.values["m/r"].value == 10
-    of_a_user(tmp_path, **test, cells=CELLS | {"metric": "speed"})
-    with pytest.raises(UserError, match=r"npb\.speed"):
-        load_users_claims(path, KNOWN)
-
-
-@pytest.mark.parametrize("rule", [[], {}, None, 3])
-def test_a_rule_that_is_no_text_is_refused_in_words(tmp_path: Path, rule: object) -> None:
-    """`rule: []` ended in a traceback, as a list cannot be looked up."""
-    with pytest.raises(UserError, match=r"not of the right type(.|\n)*tests\.1\.rule"):
-        load_users_claims(of_a_user(tmp_path, rule=rule), KNOWN)
 
 
 COMMAND = {
