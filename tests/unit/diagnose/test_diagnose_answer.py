@@ -8,9 +8,10 @@ import pytest
 from parity.analysis.decision import WITHOUT_CONTROL, decide
 from parity.core.errors import UserError
 from parity.diagnose import study
-from parity.diagnose.answer import WIDTH, Rung, answer_of, causes_of, concluded
+from parity.diagnose.answer import Rung, answer_of, causes_of, concluded
 from parity.diagnose.steps import CONTAINER, Step
 from parity.diagnose.study import Line, measure, study_of
+from parity.preview.terminal import LETTERS
 
 BINDING, SPACES, MEMORY = "CPU binding", "namespaces", "size of /dev/shm"
 STEPS = [BINDING, SPACES, MEMORY, CONTAINER]
@@ -35,7 +36,7 @@ def planted(*logs: float, blocks: int = 10, scatter: float = 0.01, fails=()) -> 
 
 def text(rungs, control=WITHOUT_CONTROL) -> str:
     made = answer_of(rungs, control, LADDER, MARGIN)
-    assert all(len(line) <= WIDTH + 3 for line in made.splitlines())
+    assert all(len(line) <= LETTERS + 3 for line in made.splitlines())
     return " ".join(made.split())
 
 

@@ -12,12 +12,13 @@ from parity.analysis import outcomes, tables
 from parity.analysis.analysis import analyse
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import Decision
+from parity.analysis.estimate import ALPHA
 from parity.analysis.methods import holm
 from parity.diagnose.steps import CONTAINER, Step
 from parity.diagnose.study import NATIVE, PROGRAM, last_words, never_well, without_starts
-from parity.preview.terminal import rendered
+from parity.preview.terminal import LETTERS, rendered
 
-ANSWER, WIDTH, ALPHA = "answer.txt", 80, 0.05
+ANSWER = "answer.txt"
 
 
 @dataclass(frozen=True)
@@ -99,4 +100,4 @@ def _interval(decision: Decision) -> str:
 
 
 def _wrapped(text: str, indent: str = "", further: str = "  ") -> str:
-    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent + further)
+    return textwrap.fill(text, LETTERS, initial_indent=indent, subsequent_indent=indent + further)
