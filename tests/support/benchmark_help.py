@@ -1,4 +1,4 @@
-"""What the tests of benchmarks share."""
+"""What tests of benchmarks, and of what programs do, share."""
 
 import os
 import shutil
@@ -6,11 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from parity.benchmarks import programs
@@ -65,6 +66,28 @@ def busy(cpu: int | str) -> Iterator[None]:
             yield
         finally:
             beside.kill()
+
+
+def running(wanted: Callable[[list[str]], object]) -> list[psutil.Process]:
+    """The processes whose words are wanted."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if (words := process.cmdline()) and wanted(words):
+                found.append(process)
+    return found
+
+
+def wait_for(
+    what: Callable[[], Any], why: str = "it did not happen", seconds: float = 180,
+    every: float = 0.02,
+) -> Any:  # fmt: skip
+    """What is found at last; `why`: what is wrong if nothing is in so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < deadline, f"after {seconds} s: {why}"
+        time.sleep(every)
+    return found
 
 
 def _times(pid: int) -> tuple[int, int]:

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import benchmark_help
 import psutil
-from virtual_cluster import layout, nodes, processes
+from virtual_cluster import layout, processes
 from virtual_cluster.layout import Node
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 TOOL = [sys.executable, str(ROOT / "tools/virtual_cluster")]
 # Snakemake's looks at its jobs are up to three minutes apart.
 LONGEST_SECONDS = 300
+# Slurm's programs that are asked burden the machine that it waits for.
+wait_for = partial(benchmark_help.wait_for, seconds=LONGEST_SECONDS, every=0.1)
 
 
 def run(*words: str | Path) -> str:
@@ -31,14 +34,6 @@ def run(*words: str | Path) -> str:
 
 def cluster(*words: str) -> str:
     return run(*TOOL, *words)
-
-
-def wait_for(what: Callable[[], Any], why: str, seconds: float = LONGEST_SECONDS) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, f"after {seconds} s: {why}"
-        time.sleep(0.1)
-    return found
 
 
 def jobs(folder: Path | None = None) -> list[str]:
@@ -96,10 +91,6 @@ def named(name: str) -> list[psutil.Process]:
     return found
 
 
-def running(name: str) -> int:
-    return len(named(name))
-
-
 def belongs_to_a_cluster() -> bool:
     """Whether this machine has a Slurm that is not the virtual cluster."""
     conf = layout.SYSTEM_CONFIGURATION
@@ -138,7 +129,7 @@ def wait_until_saved(job: str) -> None:
     changed = time.time()
     run("scontrol", "update", f"jobid={job}", "comment=saved")
     state = layout.CONTROLLER / "job_state"
-    wait_for(lambda: state.stat().st_mtime > changed, "the controller saves nothing", 60)
+    wait_for(lambda: state.stat().st_mtime > changed, "the controller saves nothing", seconds=60)
 
 
 @contextmanager
@@ -167,30 +158,32 @@ def stopped(what: Sequence[psutil.Process]) -> Iterator[Callable[[], None]]:
         go_on()
 
 
-def host_name(node: str) -> str:
-    return _node(node).host_name
-
-
-def slurmd_of(node: str) -> list[psutil.Process]:
-    return nodes.slurmds(_node(node))
-
-
-def _node(name: str) -> Node:
+def node_of(name: str) -> Node:
     return Node(int(name.removeprefix("n")))
 
 
 @contextmanager
-def link_down(node: str) -> Iterator[Callable[[], None]]:
-    """Take a node from the network, until the function given is called."""
-    link = ("ip", "-netns", _node(node).namespace, "link", "set", "eth0")
-    run(*link, "down")
+def _until_undone(
+    do: Sequence[str | Path], undo: Sequence[str | Path]
+) -> Iterator[Callable[[], None]]:
+    """What a command does, until the function given is called: by another command."""
+    run(*do)
     with ExitStack() as undone:
-        undone.callback(run, *link, "up")
+        undone.callback(run, *undo)
         yield undone.close
 
 
-@contextmanager
-def another_processor(node: str, text: Path) -> Iterator[Callable[[], None]]:
+# What takes something away, until the function given is called.
+Away = AbstractContextManager[Callable[[], None]]
+
+
+def link_down(node: str) -> Away:
+    """Take a node from the network, until the function given is called."""
+    link = ("ip", "-netns", node_of(node).namespace, "link", "set", "eth0")
+    return _until_undone([*link, "down"], [*link, "up"])
+
+
+def another_processor(node: str, text: Path) -> Away:
     """Let a node tell that its processors are others, until the function given is called.
 
     Args:
@@ -198,12 +191,10 @@ def another_processor(node: str, text: Path) -> Iterator[Callable[[], None]]:
     """
     told = Path("/proc/cpuinfo").read_text()
     text.write_text(re.sub(r"(?m)^model name\t: .*$", "model name\t: Another Processor", told))
-    holder = (_node(node).folder / "holder.pid").read_text().strip()
+    holder = (node_of(node).folder / "holder.pid").read_text().strip()
     inside = ("nsenter", f"--target={holder}", "--mount")
-    run(*inside, "mount", "--bind", text, "/proc/cpuinfo")
-    with ExitStack() as undone:
-        undone.callback(run, *inside, "umount", "--lazy", "/proc/cpuinfo")
-        yield undone.close
+    mount = [*inside, "mount", "--bind", text, "/proc/cpuinfo"]
+    return _until_undone(mount, [*inside, "umount", "--lazy", "/proc/cpuinfo"])
 
 
 @contextmanager
@@ -216,13 +207,9 @@ def killed_controller() -> Iterator[None]:
         cluster("restart-controller")
 
 
-@contextmanager
-def killed_slurmd(node: str) -> Iterator[Callable[[], None]]:
+def killed_slurmd(node: str) -> Away:
     """Kill a node's slurmd, until the function given is called."""
-    cluster("kill-node", node)
-    with ExitStack() as undone:
-        undone.callback(cluster, "start-node", node)
-        yield undone.close
+    return _until_undone([*TOOL, "kill-node", node], [*TOOL, "start-node", node])
 
 
 @contextmanager

@@ -1,14 +1,10 @@
-"""Short real studies, for tests of what measures: planned, measured, parsed, and waited for."""
+"""Short real studies, for tests of what measures: planned, measured and parsed."""
 
 import os
 import sys
-import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from parity.benchmarks import benchmarks
 from parity.measure.block import run_block
@@ -87,20 +83,3 @@ def runner_of(plan: Plan, folder: Path, images=NO_IMAGES) -> dict[str, Any]:
         f"--record={folder}/batch.json",
     ]
     return {"args": words, "env": os.environ | {"PYTHONPATH": str(WORKFLOW)}}
-
-
-def running(wanted: Callable[[list[str]], object]) -> list[psutil.Process]:
-    """The processes whose words are wanted."""
-    found = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if (words := process.cmdline()) and wanted(words):
-                found.append(process)
-    return found
-
-
-def wait_for(holds: Callable[[], object], seconds: float = 180) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)

@@ -18,19 +18,8 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
-from trials import (
-    ANYWHERE,
-    NO_IMAGES,
-    PAIR,
-    SHORT,
-    case_of,
-    measured,
-    parsed,
-    runner_of,
-    running,
-    trial,
-    wait_for,
-)
+from benchmark_help import running, wait_for
+from trials import ANYWHERE, NO_IMAGES, PAIR, SHORT, case_of, measured, parsed, runner_of, trial
 
 from parity.core.commands import Availability
 from parity.core.errors import UserError

@@ -22,16 +22,15 @@ from cluster import (
     another_processor,
     belongs_to_a_cluster,
     filled,
-    host_name,
     jobs,
     killed_controller,
     killed_slurmd,
     link_down,
+    named,
+    node_of,
     on_a_small_disk,
     paused,
     run,
-    running,
-    slurmd_of,
     stopped,
     strays,
     the_cluster,
@@ -41,6 +40,7 @@ from cluster import (
     wait_until_saved,
 )
 from disturbed import LEFT, SYSTEM, Study, Workflow
+from virtual_cluster.nodes import slurmds
 from virtual_cluster.processes import daemons
 
 from parity.core.files import read_json, write_json
@@ -101,7 +101,7 @@ def _in_the_middle_of_ranks(study: Study) -> list[str]:
     attempt = wait_for(lambda: study.attempt(1), "no run was begun")
     hosts = study.hosts_of(attempt)
     # Output begins before the ranks do, and without its slurmd a node starts none.
-    wait_for(lambda: running("hpcc") >= len(hosts), "the ranks of the first run do not start")
+    wait_for(lambda: len(named("hpcc")) >= len(hosts), "the ranks of the first run do not start")
     return hosts
 
 
@@ -110,7 +110,7 @@ def _kill_node(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[
 
 
 def _stop_slurmd(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
-    go_on = stack.enter_context(stopped(slurmd_of(_in_the_middle_of_ranks(study)[1])))
+    go_on = stack.enter_context(stopped(slurmds(node_of(_in_the_middle_of_ranks(study)[1]))))
     # The run ended well otherwise, on a machine that is quicker than Slurm's patience.
     stack.enter_context(paused("hpcc"))
     return go_on
@@ -371,7 +371,7 @@ def test_a_node_that_calls_itself_by_its_domain_is_a_node(new_study) -> None:
     ended = study.complete()
     assert ended.status == 0, ended.said
     hosts = study.hosts_of(study.attempt(1))
-    assert SECOND_NODE in hosts and host_name(SECOND_NODE).startswith(f"{SECOND_NODE}.")
+    assert SECOND_NODE in hosts and node_of(SECOND_NODE).host_name.startswith(f"{SECOND_NODE}.")
     _compare("domain", "a node that calls itself by its domain", "nothing", study)
 
 
@@ -385,6 +385,6 @@ def test_what_a_program_leaves_behind_is_ended_and_noted(new_study) -> None:
     for record in records:
         (gate,) = [gate for gate in record["gates"] if gate["name"] == "left"]
         assert gate["passed"] and gate["detail"].startswith(f"left {LEFT}, which took 0"), gate
-    assert not running(LEFT) and not strays()
+    assert not named(LEFT) and not strays()
     seen = f"the record of each run names `{LEFT}`"
     _compare("left", "a program that leaves a process behind", seen, study)

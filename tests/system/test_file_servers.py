@@ -19,8 +19,9 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from benchmark_help import running, wait_for
 from links import send
-from trials import NO_IMAGES, PAIR, case_of, measured, runner_of, running, trial, wait_for
+from trials import NO_IMAGES, PAIR, case_of, measured, runner_of, trial
 
 from parity.benchmarks import benchmark_of, benchmarks
 from parity.benchmarks.model import SOFTWARE
@@ -90,7 +91,7 @@ def struck(program: str, sent: int, while_runs: str = FIO, after: float = 1.0) -
     hit: list[int] = []
 
     def strike() -> None:
-        wait_for(lambda: processes(while_runs), 600)
+        wait_for(lambda: processes(while_runs), seconds=600)
         time.sleep(after)
         for each in processes(program):
             hit.append(each.pid)
@@ -249,7 +250,7 @@ def test_the_next_session_ends_what_a_killed_runner_left(name, stop, tmp_path, i
     begun = batch / "runs" / f"moosefs.{name}" / "attempt-1/stdout"
     with subprocess.Popen(**runner_of(plan, tmp_path, images)) as runner:
         try:
-            wait_for(lambda: begun.exists() and processes(FIO), 600)
+            wait_for(lambda: begun.exists() and processes(FIO), seconds=600)
         finally:
             runner.send_signal(stop)
     if stop == signal.SIGKILL:

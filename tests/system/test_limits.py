@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from benchmark_help import compiled
-from trials import ANYWHERE, running, wait_for
+from benchmark_help import compiled, running, wait_for
+from trials import ANYWHERE
 
 from parity.benchmarks.model import NodeFacts, Outputs, Program
 from parity.benchmarks.selfish import BENCHMARK, SOURCE, TRACE

@@ -14,9 +14,10 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from benchmark_help import wait_for
 from links import send
 from trace_drops import counts, traced
-from trials import WORKFLOW, case_of, measured, trial, wait_for
+from trials import WORKFLOW, case_of, measured, trial
 
 from parity.extensions.network_namespace import Namespace, end_left_networks
 from parity.extensions.networks.measure.network import SYSCTLS, network

@@ -10,7 +10,8 @@ import signal
 import subprocess
 
 import pytest
-from trials import case_of, measured, parsed, runner_of, trial, wait_for
+from benchmark_help import wait_for
+from trials import case_of, measured, parsed, runner_of, trial
 
 from parity.measure.places import SHARED_MEMORY, WORK, processes_in
 from parity.runtimes import every_arm
@@ -71,7 +72,7 @@ def test_nothing_of_a_killed_runner_is_left(name, tmp_path, images):
     folder, command = tmp_path / plan.blocks[0].name, runner_of(plan, tmp_path, images)
     runner = subprocess.Popen(**command)
     begun = folder / f"runs/{case.name}.{name}/attempt-1/stderr"
-    wait_for(lambda: begun.exists() and "began=" in begun.read_text(), 240)
+    wait_for(lambda: begun.exists() and "began=" in begun.read_text(), seconds=240)
     assert runner.poll() is None
     runner.send_signal(signal.SIGKILL)
     runner.wait()

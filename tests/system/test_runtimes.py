@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from trials import running, wait_for
+from benchmark_help import running, wait_for
 
 from parity.benchmarks.model import Program
 from parity.measure import places

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from trials import wait_for
+from benchmark_help import wait_for
 
 from parity.core.commands import output_of
 from parity.extensions.network_namespace import held_namespace
@@ -82,7 +82,7 @@ def test_every_byte_is_counted_once_on_each_interface_on_its_way(name, link, ima
         words = arm.command(launch, ["/usr/bin/perl", "-e", SERVER])
         process = subprocess.Popen(words, stdout=subprocess.PIPE)
         try:
-            wait_for(_answers, 330)
+            wait_for(_answers, seconds=330)
             parts = dict.fromkeys(getattr(arm, "carriers", ()), usage.CARRIER)
             before = usage.reading(parts)
             assert link.inside(_talk) == SENT

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from benchmark_help import wait_for
 from clones import SNAKEMAKE, give_study, own_package, succeeded
-from trials import wait_for
 
 from parity.plan.plan import read_plan
 from parity.runtimes import arms
@@ -64,7 +64,7 @@ def _is_killed(folder: Path, workflow: subprocess.Popen) -> bool:
 def test_a_killed_study_is_completed_with_every_run_counted_once(clone, images) -> None:
     words = ["all", "--config", *give_study(clone, STUDY, images)]
     first = subprocess.Popen([SNAKEMAKE, *words], cwd=clone, env=own_package())
-    wait_for(lambda: _is_killed(clone, first), 120)
+    wait_for(lambda: _is_killed(clone, first), seconds=120)
     assert first.wait(timeout=300) != 0
 
     succeeded(clone, *words, timeout=600)

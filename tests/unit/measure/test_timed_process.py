@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from trials import running, wait_for
+from benchmark_help import running, wait_for
 
 from parity.core.errors import end_as_by_ctrl_c
 from parity.measure import timed_process

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from trials import running, wait_for
+from benchmark_help import running, wait_for
 
 from parity.core.errors import UserError
 from parity.runtimes import arms, ladder
