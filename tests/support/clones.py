@@ -11,17 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import yaml
 
 from parity.benchmarks import benchmarks
 from parity.runtimes import arms
 from parity.software.images import write_images
 
+NATIVES = ["native-a", "native-b"]
+# What studies of tests have in common.
+USUAL = {"reproduces": "none", "seed": 7, "reference": "native-a", "aa_pair": NATIVES}
 # A study whose image has what any test's study needs: every Debian package and every format.
 # What is compiled from our own sources takes a compiler, which takes its time.
-EVERYTHING: dict[str, Any] = {
-    "study": "everything", "title": "The image of all tests", "reproduces": "none", "seed": 7,
-    "reference": "native-a", "aa_pair": ["native-a", "native-b"],
+EVERYTHING: dict[str, Any] = USUAL | {
+    "study": "everything", "title": "The image of all tests",
     "arms": [name for name, arm in arms().items() if not arm.does_more],
     "benchmarks": {
         name: {"margin_percent": 5, "factors": {k: list(v) for k, v in each.factors.items()}}
@@ -133,6 +136,11 @@ def records_of(clone: Path, *config: str) -> Path:
     said = succeeded(clone, "-n", "images", *(["--config", *config] if config else []))
     (name,) = set(re.findall(r"output: (\S+/images\.json)", said))
     return clone / name
+
+
+def rows_of(dataset: Path, table: str) -> list[dict[str, Any]]:
+    """The rows of a table of a dataset's records."""
+    return pq.read_table(dataset / f"records/{table}.parquet").to_pylist()
 
 
 def dashboard_of(clone: Path) -> str:

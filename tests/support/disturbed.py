@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import yaml
-from clones import SNAKEMAKE, borrow_images, never_wait_for_quiet, own_package
+from clones import NATIVES, SNAKEMAKE, USUAL, borrow_images, never_wait_for_quiet, own_package
 from cluster import LONGEST_SECONDS, jobs, run, wait_for
 from msgspec.structs import replace
 
@@ -25,10 +25,9 @@ from parity.software.images import ImageRecord
 FILE, SYSTEM = "config/studies/faults.yaml", "config/systems/slurm.yaml"
 # What a program leaves behind.
 LEFT = "tail"
-NATIVES = ["native-a", "native-b"]
-STUDY = {
-    "study": "faults", "title": "A study that is disturbed", "reproduces": "none", "seed": 7,
-    "reference": "native-a", "aa_pair": NATIVES, "arms": [*NATIVES, "charliecloud-sqfs"],
+STUDY = USUAL | {
+    "study": "faults", "title": "A study that is disturbed",
+    "arms": [*NATIVES, "charliecloud-sqfs"],
     "benchmarks": {
         "sysbench": {"margin_percent": 5, "parameters": {"events": 6000}, "timeout_seconds": 240},
         "hpcc": {"margin_percent": 5, "allocations": ["2x2"], "parameters": {"n": 1000}},

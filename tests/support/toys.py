@@ -1,6 +1,6 @@
 """A runtime and a benchmark that nothing else knows, each one file, and a study of both."""
 
-from typing import Any
+from clones import NATIVES, USUAL
 
 RUNTIME = '''"""A toy: the unpacked image, entered as by namespaces, with its own IPC."""
 
@@ -71,10 +71,8 @@ class ToyCopy(Benchmark):
 BENCHMARK = ToyCopy()
 '''
 
-STUDY: dict[str, Any] = {
-    "study": "toys", "title": "A toy in a toy", "reproduces": "none", "seed": 7,
-    "reference": "native-a", "aa_pair": ["native-a", "native-b"],
-    "arms": ["native-a", "native-b", "toy"],
+STUDY = USUAL | {
+    "study": "toys", "title": "A toy in a toy", "arms": [*NATIVES, "toy"],
     "benchmarks": {"toy-copy": {"margin_percent": 25, "factors": {"piece": ["small", "large"]}}},
     "scales": {"tiny": {"blocks": 4}},
 }  # fmt: skip

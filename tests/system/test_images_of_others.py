@@ -9,9 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
-from clones import give_study, succeeded
+from clones import USUAL, give_study, rows_of, succeeded
 
 from parity.runtimes.model import manifest_digest
 from parity.software.images import read_images
@@ -34,8 +33,8 @@ COMMAND = {
 def study_of(image: Path) -> dict[str, Any]:
     """A study of that program in a foreign image, whose reference is a chroot."""
     pair = ["chroot-a", "chroot-b"]
-    return {
-        "study": "foreign", "title": "An image of one's own", "reproduces": "none", "seed": 7,
+    return USUAL | {
+        "study": "foreign", "title": "An image of one's own",
         "image": {"from": str(image)}, "reference": "chroot-a", "aa_pair": pair,
         "arms": pair + ARMS, "benchmarks": {"solver": {"margin_percent": 25, "command": COMMAND}},
         "scales": {"tiny": {"blocks": 2}},
@@ -115,7 +114,7 @@ def test_it_is_measured_in_every_runtime(new_clone, tmp_path, make) -> None:
     targets = (live.relative_to(clone) / "summary.txt", "parity")
     said = "".join(succeeded(clone, target, *config, timeout=600) for target in targets)
 
-    runs = pq.read_table(live / "records/runs.parquet").to_pylist()
+    runs = rows_of(live, "runs")
     ended = {(run["arm"], run["stage"], run["reason"]) for run in runs if run["final"]}
     assert ended == {(arm, "valid", "") for arm in study["arms"]}
     images = read_images(live / "images.json")
@@ -126,7 +125,7 @@ def test_it_is_measured_in_every_runtime(new_clone, tmp_path, make) -> None:
         )
     assert images["foreign"].digest == before == manifest_digest(image)
     # The same program everywhere, of an image of which no package list is known.
-    binaries = pq.read_table(live / "records/binaries.parquet").to_pylist()
+    binaries = rows_of(live, "binaries")
     assert {row["arm"] for row in binaries} == set(study["arms"])
     assert len({row["sha256"] for row in binaries}) == 1 and binaries[0]["sha256"]
     assert "Nothing is confounded" in said and "lists of packages are not compared" in said

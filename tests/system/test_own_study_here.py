@@ -6,13 +6,12 @@ Needs: nothing but a node that can be measured, and neither image nor runtime.
 from pathlib import Path
 
 import pytest
-from clones import give_study, refused, succeeded
+from clones import NATIVES, USUAL, give_study, refused, succeeded
 
 pytestmark = pytest.mark.system
 SLEEP = {"title": "Sleep", "program": ["/bin/sleep", "0.1"], "binaries": ["/bin/sleep"]}
-STUDY = {
-    "study": "mine", "title": "A program of mine", "reproduces": "none", "seed": 7,
-    "reference": "native-a", "aa_pair": ["native-a", "native-b"], "arms": ["native-a", "native-b"],
+STUDY = USUAL | {
+    "study": "mine", "title": "A program of mine", "arms": [*NATIVES],
     "benchmarks": {"mine": {"margin_percent": 5, "command": SLEEP}},
     "scales": {"tiny": {"blocks": 6, "looks": [5, 6], "blocks_per_job": 6, "minutes": 0.001}},
 }  # fmt: skip

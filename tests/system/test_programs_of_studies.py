@@ -3,7 +3,6 @@
 Needs: the images (built if they are not there), Podman, Charliecloud, gcc and LaTeX.
 """
 
-import csv
 import re
 import shutil
 import subprocess
@@ -11,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
+import pandas as pd
 import pytest
-from clones import called, dashboard_of, give_study, succeeded
+from clones import NATIVES, USUAL, called, dashboard_of, give_study, rows_of, succeeded
 
 from parity.core.files import digest
 from parity.measure.places import NEEDS
@@ -21,7 +20,7 @@ from parity.plan.plan import read_plan
 
 pytestmark = pytest.mark.system
 CONFIG = ["study=config/studies/mine.yaml", "scale=tiny"]
-ARMS = ["native-a", "native-b", "podman", "charliecloud-dir"]
+ARMS = [*NATIVES, "podman", "charliecloud-dir"]
 SOLVER = Path(__file__).parents[1] / "support/programs/solver.c"
 COUNTER = """
 import sys
@@ -39,9 +38,8 @@ def make(folder: Path) -> dict[str, Any]:
     counter.write_text(COUNTER)
     words.write_text("\n".join(map(str, range(10_000))))
     python = "/usr/bin/python3"
-    return {
-        "study": "mine", "title": "Programs of my own", "reproduces": "none", "seed": 7,
-        "reference": "native-a", "aa_pair": ["native-a", "native-b"], "arms": ARMS,
+    return USUAL | {
+        "study": "mine", "title": "Programs of my own", "arms": ARMS,
         "benchmarks": {
             "solver": {
                 "margin_percent": 25,
@@ -109,11 +107,11 @@ def dataset(study: Path) -> Path:
 
 
 def test_every_run_counts_with_its_number(dataset: Path) -> None:
-    runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
+    runs = rows_of(dataset, "runs")
     assert {(run["stage"], run["reason"]) for run in runs if run["final"]} == {("valid", "")}
     counted = {(run["case"], run["arm"]) for run in runs}
     assert counted == {(c, a) for c in ("solver-short", "solver-long", "counter") for a in ARMS}
-    metrics = pq.read_table(dataset / "records/metrics.parquet").to_pylist()
+    metrics = rows_of(dataset, "metrics")
     told = {(m["case"], m["metric"], m["unit"], m["clock"]) for m in metrics}
     timed = {(case, "cpu_seconds", "s", "external") for case, _ in counted}
     assert told == timed | {
@@ -124,13 +122,13 @@ def test_every_run_counts_with_its_number(dataset: Path) -> None:
 
 def test_all_sides_ran_the_same_files(dataset: Path, programs: Path) -> None:
     """The interpreter, its script and the program, by content; the inputs stand in the plan."""
-    runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
+    runs = rows_of(dataset, "runs")
     for benchmark in ("solver", "counter"):
         digests = {run["binary_sha256"] for run in runs if run["benchmark"] == benchmark}
         assert len(digests) == 1 and digests != {""}
-    concluded = pq.read_table(dataset / "analysis/conclusions.parquet").to_pylist()
-    assert {row["identity"] for row in concluded if row["form"] == "arm"} == {"same"}
-    audited = pq.read_table(dataset / "records/binaries.parquet").to_pylist()
+    concluded = pd.read_parquet(dataset / "analysis/conclusions.parquet")
+    assert set(concluded.query("form == 'arm'")["identity"]) == {"same"}
+    audited = rows_of(dataset, "binaries")
     found = {row["sha256"] for row in audited if row["path"].endswith(f"{programs}/count.py")}
     assert found == {digest(programs / "count.py").removeprefix("sha256:")}
     needs = read_plan(dataset / "plan.json").needs
@@ -141,12 +139,9 @@ def test_they_have_figures_sentences_and_a_paper(study: Path, dataset: Path) -> 
     for name in ("solver", "counter"):
         assert (dataset / f"figures/{name}.pdf").stat().st_size > 1000
     assert "Ledger" in (dataset / "summary.txt").read_text()
-    with (dataset / "tables/results.csv").open(encoding="utf-8") as file:
-        rows = {row["case"] for row in csv.DictReader(file)}
-    assert "Solver of mine: short, solving time" in rows
-    with (dataset / "tables/cases.csv").open(encoding="utf-8") as file:
-        parameters = [row["parameters"] for row in csv.DictReader(file)]
-    assert any(each.endswith("/solver short, size = short") for each in parameters)
+    results, cases = (pd.read_csv(dataset / f"tables/{n}.csv") for n in ("results", "cases"))
+    assert "Solver of mine: short, solving time" in set(results["case"])
+    assert cases["parameters"].str.endswith("/solver short, size = short").any()
     assert "<./solver.pdf>" in (dataset / "logs/build_paper.log").read_text()
     held = dashboard_of(study)
     assert "Solver of mine: short" in held and "solving time" in held
@@ -203,6 +198,6 @@ def test_a_library_that_an_image_lacks_is_one_message_before_any_run(new_clone, 
     assert "nothing of this study could be compared" in said["alone"] and lacks in said["alone"]
     assert not list(clone.glob("results/blocks/mine-alone-*/runs/*"))
     assert f"not measured: {lacks}" in said["both"]
-    rows = pq.read_table(clone / "results/live/mine-both/records/runs.parquet").to_pylist()
+    rows = rows_of(clone / "results/live/mine-both", "runs")
     left_out = [(row["case"], row["arm"], row["reason"]) for row in rows if row["reason"]]
     assert left_out == [("linked", "podman", "not-tested")]

@@ -3,17 +3,16 @@
 Needs: the images (built if they are not there) and user namespaces.
 """
 
-import csv
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow.parquet as pq
+import pandas as pd
 import pytest
 import toys
-from clones import give_study, succeeded
+from clones import give_study, rows_of, succeeded
 
 pytestmark = pytest.mark.system
 # The words of two figures, as the clone's own program draws them.
@@ -44,7 +43,7 @@ def dataset(clone: Path, images: dict) -> Path:
 
 
 def test_every_run_of_the_toys_counts(dataset: Path) -> None:
-    runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
+    runs = rows_of(dataset, "runs")
     assert {(run["stage"], run["reason"]) for run in runs if run["final"]} == {("valid", "")}
     assert {"toy"} <= {run["arm"] for run in runs}
 
@@ -65,7 +64,6 @@ def test_they_are_drawn(clone: Path, dataset: Path) -> None:
 
 
 def test_they_are_in_tables_and_in_what_the_paper_takes(dataset: Path) -> None:
-    with (dataset / "tables/results.csv").open(encoding="utf-8") as file:
-        rows = [(row["case"], row["arm"]) for row in csv.DictReader(file)]
-    assert ("Toy copy: 256 KiB, copying time", "Toy runtime") in rows
+    results = pd.read_csv(dataset / "tables/results.csv", index_col=["case", "arm"])
+    assert ("Toy copy: 256 KiB, copying time", "Toy runtime") in results.index
     assert r"\drawn{toy-copy}" in (dataset / "numbers.tex").read_text()

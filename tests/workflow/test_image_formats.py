@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import toys
 import yaml
-from clones import borrow_images, records_of, refused, succeeded
+from clones import NATIVES, USUAL, borrow_images, records_of, refused, succeeded
 
 from parity.core.documents import write_document
 from parity.core.spack_paths import SPACK
@@ -45,10 +45,8 @@ def _made(said: str) -> list[Path]:
 
 
 def _study(clone: Path, arms: list[str]) -> tuple[str, str]:
-    content = {
-        "study": "small", "title": "Small", "reproduces": "none", "seed": 7,
-        "reference": "native-a", "aa_pair": ["native-a", "native-b"],
-        "arms": ["native-a", "native-b", *arms],
+    content = USUAL | {
+        "study": "small", "title": "Small", "arms": [*NATIVES, *arms],
         "benchmarks": {"sysbench": {"margin_percent": 1}},
         "scales": {"tiny": {"blocks": 1}},
     }  # fmt: skip
