@@ -1,10 +1,16 @@
 """Short real studies, for tests of what measures: planned, measured and parsed."""
 
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+import pytest
+from benchmark_help import wait_for
 
 from parity.benchmarks import benchmarks
 from parity.measure.block import run_block
@@ -15,6 +21,7 @@ from parity.plan.system import System
 from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import arms
+from parity.runtimes.model import Arm, Image
 from parity.software.images import ImageRecord, write_images
 
 # Where it neither matters who else is there nor what the hypervisor takes.
@@ -32,6 +39,15 @@ NO_IMAGES = {
 # The file of such a system.
 QUIET = "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}"
 SYSTEM_FILE = f"{{system: test, scale_label: vm, base_image: bootstrap, quiet_node: {QUIET}}}"
+
+
+def image_of(arm: Arm, images: Mapping[str, ImageRecord]) -> Image | None:
+    """An arm's image as it was made here; where either is not there the test is skipped."""
+    presence, record = arm.probe(), images[arm.image_format] if arm.image_format else None
+    reason = presence.reason if not presence.available else record and record.reason
+    if reason:
+        pytest.skip(f"{arm.name}: {reason}")
+    return Image(arm.image_format, record.location, record.digest) if record else None
 
 
 def case_of(
@@ -83,3 +99,29 @@ def runner_of(plan: Plan, folder: Path, images=NO_IMAGES) -> dict[str, Any]:
         f"--record={folder}/batch.json",
     ]
     return {"args": words, "env": os.environ | {"PYTHONPATH": str(WORKFLOW)}}
+
+
+def killed(
+    command: Mapping[str, Any], begun: Callable[[], Any], stop: int = signal.SIGKILL,
+    seconds: float = 180,
+) -> int:  # fmt: skip
+    """Send a runner a signal once it has begun, and wait for its end; its process's number."""
+    with subprocess.Popen(**command) as runner:
+        try:
+            wait_for(begun, seconds=seconds)
+            assert runner.poll() is None, "the runner ended before it was stopped"
+        finally:
+            runner.send_signal(stop)
+    return runner.pid
+
+
+def require_each_once(
+    plan: Plan, rows: list[dict[str, Any]], interrupted: str
+) -> list[dict[str, Any]]:
+    """The rows that count of a block with an interrupted run: one for each run, and all valid."""
+    final = [row for row in rows if row["final"]]
+    assert Counter(row["run"] for row in final) == Counter(run.name for run in plan.blocks[0].runs)
+    assert {row["stage"] for row in final} == {"valid"}
+    lost = [(row["run"], row["reason"]) for row in rows if not row["final"]]
+    assert (interrupted, "interrupted") in lost
+    return final

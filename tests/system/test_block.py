@@ -13,11 +13,13 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
 import psutil
 import pytest
+import trials
 from benchmark_help import running, wait_for
 from trials import ANYWHERE, NO_IMAGES, PAIR, SHORT, case_of, measured, parsed, runner_of, trial
 
@@ -147,10 +149,8 @@ def test_a_block_begins_when_the_node_is_idle(tmp_path, monkeypatch, capsys) -> 
 @pytest.mark.parametrize("name", ["apptainer", "charliecloud-sqfs"])
 def test_one_changed_byte_of_a_real_image_is_refused(name: str, tmp_path: Path, images) -> None:
     arm = arms()[name]
-    record = images[arm.image_format]
-    if record.reason or not arm.probe().available:
-        pytest.skip(f"{name}: {record.reason or arm.probe().reason}")
-    copy = Path(shutil.copyfile(record.location, tmp_path / "image"))
+    image, record = trials.image_of(arm, images), images[arm.image_format]
+    copy = Path(shutil.copyfile(image.location, tmp_path / "image"))
     moved = {arm.image_format: msgspec.structs.replace(record, location=str(copy))}
     assert arm_state(arm, moved).gate.passed
     with copy.open("r+b") as file:
@@ -160,7 +160,7 @@ def test_one_changed_byte_of_a_real_image_is_refused(name: str, tmp_path: Path, 
         file.write(bytes([byte ^ 1]))
     gate = arm_state(arm, moved).gate
     assert not gate.passed
-    assert gate.detail.startswith(f"{copy}: expected {record.digest}, found sha256:")
+    assert gate.detail.startswith(f"{copy}: expected {image.digest}, found sha256:")
 
 
 @pytest.fixture
@@ -238,22 +238,15 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
     start_up = _case("startup-warm", repetitions=2, cache="warm")
     plan = trial(_case(events=4000, prime=10000), start_up, attempts=2)
     folder, command = tmp_path / plan.blocks[0].name, runner_of(plan, tmp_path)
-    runner = subprocess.Popen(**command)
     begun = folder / "runs" / "sysbench.native-a" / "attempt-1"
-    wait_for(lambda: begun.exists() and list(processes_in(WORK)))
-    runner.send_signal(signal.SIGKILL)
-    runner.wait()
+    trials.killed(command, lambda: begun.exists() and list(processes_in(WORK)))
     assert not (folder / "block.json").exists()
     assert list(processes_in(WORK)), "the program outlives its killed runner until the next start"
 
     subprocess.run(**command, check=True, timeout=120)
     assert not list(processes_in(WORK))
     tables = parsed(plan, folder)
-    final = [row for row in tables["runs"] if row["final"]]
-    assert Counter(row["run"] for row in final) == Counter(run.name for run in plan.blocks[0].runs)
-    assert {row["stage"] for row in final} == {"valid"}
-    lost = [(row["run"], row["reason"]) for row in tables["runs"] if not row["final"]]
-    assert ("sysbench.native-a", "interrupted") in lost
+    final = trials.require_each_once(plan, tables["runs"], interrupted="sysbench.native-a")
     # Arms of a case are compared with each other, so all of them come from one session.
     for case in ("sysbench", "startup-warm"):
         assert len({row["session"] for row in final if row["case"] == case}) == 1
@@ -295,15 +288,11 @@ OFTEN = ("apptainer", "docker")
 )
 def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Path, images) -> None:
     arm = arms()[name]
-    record = images.get(arm.image_format)
-    if not arm.probe().available or (record and record.reason):
-        pytest.skip(f"{name}: {arm.probe().reason or record.reason}")
-    keys = ("format", "location", "digest")
-    image = {key: getattr(record, key) for key in keys} if record else None
+    image = trials.image_of(arm, images)
     folder = new_attempt(tmp_path / "runs" / "sleep.x")
     make_places(SCRATCH)
     script = ATTEMPT if stop == signal.SIGKILL else TERMINATED + ATTEMPT
-    words = [sys.executable, "-c", script, name, str(folder), json.dumps(image)]
+    words = [sys.executable, "-c", script, name, str(folder), json.dumps(image and asdict(image))]
     runner = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")})
     # A program under another kernel is no process of this one, but whoever runs it is.
     state = str(folder / "state") if KERNEL in arm.isolates else ""

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -19,7 +18,8 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from benchmark_help import running, wait_for
+import trials
+from benchmark_help import defaults, running, wait_for
 from links import send
 from trials import NO_IMAGES, PAIR, case_of, measured, runner_of, trial
 
@@ -48,9 +48,9 @@ CONTAINERS = ("namespaces", "docker", "podman", "lxc", "charliecloud-dir", "appt
 
 def plan_of(*names: str, inside: str = "servers", timeout: float = 60, **parameters) -> Plan:
     """A block of one case; at 200 Mbit/s its 64 MiB take three seconds each way."""
-    usual = {name: schema["default"] for name, schema in MOOSEFS.parameters.items()}
-    asked = usual | {"inside": inside, "gigabytes": "0.0625", "rate_mbit": 200} | parameters
-    return trial(case_of("moosefs", asked, timeout=timeout), arms=(*PAIR, *names))
+    asked = {"inside": inside, "gigabytes": "0.0625", "rate_mbit": 200} | parameters
+    case = case_of("moosefs", defaults(MOOSEFS, **asked), timeout=timeout)
+    return trial(case, arms=(*PAIR, *names))
 
 
 def rows_of(plan: Plan, folder: Path, images=NO_IMAGES) -> list[dict]:
@@ -124,8 +124,7 @@ SITE = os.environ.get("PARITY_SITE")
 def test_ior_verifies_what_orangefs_of_a_site_serves_in_each_runtime(tmp_path, images):
     software = digested(load_system(SITE).software)
     benchmark = benchmark_of("orangefs", {SOFTWARE: software})
-    usual = {name: schema["default"] for name, schema in benchmark.parameters.items()}
-    asked = usual | {"inside": "servers", "gigabytes": "0.0625", SOFTWARE: software}
+    asked = defaults(benchmark, inside="servers", gigabytes="0.0625") | {SOFTWARE: software}
     plan = trial(case_of("orangefs", asked, timeout=300), arms=(*PAIR, *CONTAINERS))
     for row in rows_of(plan, tmp_path, images):
         assert row["stage"] == "valid" or row["reason"] == "not-tested", row
@@ -243,24 +242,15 @@ def test_a_server_s_fault_fails_its_run_and_the_block_goes_on(
 @pytest.mark.parametrize("name", ["native-a", "docker", "lxc"])
 def test_the_next_session_ends_what_a_killed_runner_left(name, stop, tmp_path, images):
     names = () if name == "native-a" else (name,)
-    if names and not arms()[name].probe().available:
-        pytest.skip(arms()[name].probe().reason)
+    trials.image_of(arms()[name], images)
     plan = plan_of(*names, rate_mbit=1000)
     batch = tmp_path / plan.blocks[0].name
     begun = batch / "runs" / f"moosefs.{name}" / "attempt-1/stdout"
-    with subprocess.Popen(**runner_of(plan, tmp_path, images)) as runner:
-        try:
-            wait_for(lambda: begun.exists() and processes(FIO), seconds=600)
-        finally:
-            runner.send_signal(stop)
+    command = runner_of(plan, tmp_path, images)
+    pid = trials.killed(command, lambda: begun.exists() and processes(FIO), stop, seconds=600)
     if stop == signal.SIGKILL:
         assert processes(CHUNKS) and mounts_below(WORK), "servers outlive their killed runner"
-    rows = rows_of(plan, batch, images)
-    final = [row for row in rows if row["final"]]
-    assert Counter(row["run"] for row in final) == Counter(run.name for run in plan.blocks[0].runs)
-    assert {row["stage"] for row in final} == {"valid"}
-    lost = [(row["run"], row["reason"]) for row in rows if not row["final"]]
-    assert (f"moosefs.{name}", "interrupted") in lost
+    trials.require_each_once(plan, rows_of(plan, batch, images), interrupted=f"moosefs.{name}")
     for engine in filter(is_installed, ("docker", "podman")):
         said = output_of([engine, "ps", "-a", "--format={{.Names}}"])
-        assert f"parity-{runner.pid}-" not in said
+        assert f"parity-{pid}-" not in said

@@ -6,12 +6,10 @@ root for networks.
 
 import json
 import os
-import signal
 import subprocess
 
 import pytest
-from benchmark_help import wait_for
-from trials import case_of, measured, parsed, runner_of, trial
+from trials import case_of, image_of, killed, measured, parsed, runner_of, trial
 
 from parity.measure.places import SHARED_MEMORY, WORK, processes_in
 from parity.runtimes import every_arm
@@ -64,18 +62,12 @@ def require_its_place(record: dict, case: str, arm: str) -> None:
     "name", ["podman", "lxc-veth", pytest.param("charliecloud-dir", marks=pytest.mark.long)]
 )
 def test_nothing_of_a_killed_runner_is_left(name, tmp_path, images):
-    arm = every_arm()[name]
-    if not arm.probe().available or images[arm.image_format].reason:
-        pytest.skip(f"{name}: {arm.probe().reason or images[arm.image_format].reason}")
+    image_of(every_arm()[name], images)
     case = placed("netpipe", "1x2/2", **MESSAGES | {"repetitions": 300})
     plan = trial(case, arms=("native-a", "native-b", name), attempts=2)
     folder, command = tmp_path / plan.blocks[0].name, runner_of(plan, tmp_path, images)
-    runner = subprocess.Popen(**command)
     begun = folder / f"runs/{case.name}.{name}/attempt-1/stderr"
-    wait_for(lambda: begun.exists() and "began=" in begun.read_text(), seconds=240)
-    assert runner.poll() is None
-    runner.send_signal(signal.SIGKILL)
-    runner.wait()
+    killed(command, lambda: begun.exists() and "began=" in begun.read_text(), seconds=240)
     assert list(processes_in(WORK)), "daemons outlive their killed runner until the next start"
     subprocess.run(**command, check=True, timeout=240)
     rows = {row["attempt"]: row for row in parsed(plan, folder)["runs"] if row["arm"] == name}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from benchmark_help import running, wait_for
+from trials import image_of
 
 from parity.benchmarks.model import Program
 from parity.measure import places
@@ -23,7 +24,7 @@ from parity.measure.node_check import host_namespaces
 from parity.measure.places import WORK
 from parity.measure.timed_process import kill_group, launch_environment
 from parity.runtimes import arms
-from parity.runtimes.model import KERNEL, SCRATCH, Image, Launch
+from parity.runtimes.model import KERNEL, SCRATCH, Launch
 
 pytestmark = pytest.mark.system
 CPU = max(os.sched_getaffinity(0))
@@ -58,13 +59,7 @@ def beyond_it(arm, request):
 @pytest.fixture
 def launch(arm, images, tmp_path):
     places.make_places(SCRATCH)
-    image = None
-    if arm.image_format:
-        record = images[arm.image_format]
-        if record.reason:
-            pytest.skip(f"{arm.name}: {record.reason}")
-        image = Image(arm.image_format, record.location, record.digest)
-    launch = Launch(f"parity-test-{arm.name}", image, SCRATCH, tmp_path)
+    launch = Launch(f"parity-test-{arm.name}", image_of(arm, images), SCRATCH, tmp_path)
     RAN.add(arm.name)
     # A block that begins elsewhere on this machine empties where we work, and ends what it finds.
     with places.only_one(SCRATCH, "a measurement on this node"):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 from benchmark_help import wait_for
+from trials import image_of
 
 from parity.core.commands import output_of
 from parity.extensions.network_namespace import held_namespace
@@ -19,7 +20,7 @@ from parity.extensions.servers.benchmarks.usage import interfaces
 from parity.extensions.servers.measure import client as servers_bridge
 from parity.extensions.servers.measure import usage
 from parity.runtimes import arms
-from parity.runtimes.model import SCRATCH, Image, Launch
+from parity.runtimes.model import SCRATCH, Launch
 
 pytestmark = pytest.mark.system
 MIB, PORT = 2**20, 9421
@@ -52,10 +53,7 @@ def link():
 
 
 def _left():
-    names = subprocess.run(
-        ["docker", "ps", "--all", "--quiet", "--filter=label=parity-servers"],
-        capture_output=True, text=True,
-    ).stdout  # fmt: skip
+    names = output_of(["docker", "ps", "--all", "--quiet", "--filter=label=parity-servers"])
     networks = output_of(["docker", "network", "ls", "--format={{.Name}}"]).split()
     proxies = [p for p in psutil.process_iter(["name"]) if p.info["name"] == "docker-proxy"]
     return names, "parity-servers" in networks, len(proxies)
@@ -70,10 +68,8 @@ def _talk():
 
 @pytest.mark.parametrize("name", ["docker", "docker-bridge-direct", "docker-bridge"])
 def test_every_byte_is_counted_once_on_each_interface_on_its_way(name, link, images, tmp_path):
-    arm, record = arms()[name], images["docker"]
-    if (missing := arm.probe()) and not missing.available:
-        pytest.skip(missing.reason)
-    image = Image("docker", record.location, record.digest)
+    arm = arms()[name]
+    image = image_of(arm, images)
     order = SimpleNamespace(arm=arm, state=SimpleNamespace(image=image))
     service = Service("server", ("/usr/bin/perl",), port=PORT, address=server_address(1))
     launch = Launch("parity-test-server", image, SCRATCH, tmp_path, address=service.address)
