@@ -1,8 +1,10 @@
 """Selfish finds what is planted: stops, another program on its CPU, storms of stops.
 
+Oslat of rt-tests sees the same noise, after it on the same CPU.
+
 No bound here needs a quiet machine: each is of what was measured beside the program.
 
-Needs: gcc; for CPU limits root and a hierarchy of version 1.
+Needs: gcc; for CPU limits root and a hierarchy of version 1; rt-tests for one of them.
 """
 
 import filecmp
@@ -14,8 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmark_help import busy, compiled, stopped, wait_until_ran
+from benchmark_help import busy, compiled, stopped, values, wait_until_ran
 
+from parity.benchmarks import oslat
+from parity.benchmarks.model import NodeFacts, Outputs
 from parity.benchmarks.selfish import SOURCE, TRACE
 from parity.benchmarks.traces import Trace, read_trace
 
@@ -35,16 +39,21 @@ def program(tmp_path_factory) -> Path:
     return build(tmp_path_factory.mktemp("selfish"))
 
 
-def words(program, *, mode="detours", seconds=1.0, threshold=300, quantum=100_000, capacity=400000):
-    return [
-        *("taskset", "-c", CPU, program, mode),
-        *map(str, (seconds, threshold, 5, quantum, capacity, TRACE)),
-    ]
+def words(
+    program, *, mode="detours", seconds=1.0, threshold=300, multiple=5, quantum=100_000,
+    capacity=400_000,
+):  # fmt: skip
+    numbers = map(str, (seconds, threshold, multiple, quantum, capacity))
+    return ["taskset", "-c", CPU, program, mode, *numbers, TRACE]
+
+
+def read(folder) -> Trace:
+    return read_trace((folder / TRACE).read_bytes())
 
 
 def run(program, folder, **other) -> Trace:
     subprocess.run(words(program, **other), cwd=folder, check=True)
-    return read_trace((folder / TRACE).read_bytes())
+    return read(folder)
 
 
 def started(program, folder, **other) -> subprocess.Popen:
@@ -87,7 +96,7 @@ def test_stops_are_found_with_their_lengths(program, tmp_path):
     process = started(program, tmp_path, seconds=1.5)
     planted = [stopped([process.pid], seconds, OWN) for seconds in STOPS]
     assert process.wait() == 0
-    lengths = read_trace((tmp_path / TRACE).read_bytes()).detours["length"]
+    lengths = read(tmp_path).detours["length"]
     for least, most in planted:
         found = lengths[(lengths > 0.99 * least) & (lengths < 1.01 * most)]
         assert len(found), (planted, sorted(lengths)[-10:])
@@ -110,7 +119,7 @@ def test_a_storm_of_stops_is_found_stop_by_stop(program, tmp_path):
     process = started(program, tmp_path, seconds=5)  # a busy machine takes its time for each stop
     planted = [stopped([process.pid], 0, OWN, after=0.001)[0] for _ in range(100)]
     assert process.wait() == 0
-    lengths = read_trace((tmp_path / TRACE).read_bytes()).detours["length"]
+    lengths = read(tmp_path).detours["length"]
     assert (lengths >= 0.99 * min(planted)).sum() >= len(planted)
     assert lengths.sum() >= 0.99 * sum(planted)
 
@@ -119,7 +128,7 @@ def test_the_work_of_a_quantum_is_the_same_and_its_detours_are_found(program, tm
     process = started(program, tmp_path, mode="fwq", seconds=1)
     least, most = stopped([process.pid], 0.1, OWN)
     assert process.wait() == 0
-    found = read_trace((tmp_path / TRACE).read_bytes())
+    found = read(tmp_path)
     assert found.mode == "fwq" and found.quantum == 100_000
     # Next to nothing of the time lies between two quanta.
     assert found.entries["length"].sum() > 0.99 * found.duration_ns
@@ -140,7 +149,7 @@ def test_a_limit_is_seen_from_inside_and_its_detours_are_period_less_quota(
     (control_group / "cpu.shares").write_text("512")
     enter = ["sh", "-ec", 'echo 0 > "$0"; exec "$@"', control_group / "cgroup.procs"]
     subprocess.run([*enter, *words(program, seconds=2)], cwd=tmp_path, check=True)
-    found = read_trace((tmp_path / TRACE).read_bytes())
+    found = read(tmp_path)
     assert (found.quota_us, found.period_us, found.burst_us) == (quota, period, 3000)
     assert (found.shares, found.weight, found.cpus) == (512, 0, 1)
     assert found.throttled > found.periods / 2 > 0
@@ -167,12 +176,12 @@ def test_a_limit_of_version_2_is_read_as_well(program, tmp_path):
         pytest.skip("no user namespaces")
     mount = [*unshare, 'mount --bind "$0" /sys/fs/cgroup; exec "$@"', hierarchy]
     subprocess.run([*mount, *words(program, seconds=0.1)], cwd=tmp_path, check=True)
-    found = read_trace((tmp_path / TRACE).read_bytes())
+    found = read(tmp_path)
     assert (found.quota_us, found.period_us, found.periods) == (7500, 10000, 0)
     assert (found.burst_us, found.shares, found.weight) == (300, 0, 39)
     (hierarchy / "cpu.max").write_text("max 100000\n")
     subprocess.run([*mount, *words(program, seconds=0.1)], cwd=tmp_path, check=True)
-    assert read_trace((tmp_path / TRACE).read_bytes()).quota_us == -1
+    assert read(tmp_path).quota_us == -1
 
 
 @pytest.mark.parametrize(("change", "status", "said"), [
@@ -198,5 +207,39 @@ def test_many_entries_are_kept_and_nothing_is_written_before_the_end(program, tm
     written = Path(f"/proc/{process.pid}/io").read_text()
     assert "syscw: 0\n" in written and not list(tmp_path.iterdir())
     assert process.wait() == 0
-    found = read_trace((tmp_path / TRACE).read_bytes())
+    found = read(tmp_path)
     assert len(found.entries) > 100_000
+
+
+def by_selfish(program, folder) -> tuple[float, float]:
+    """Share of time and longest detour in seconds; what is shorter than 1 µs is not counted."""
+    found = run(program, folder, seconds=2, threshold=1000, multiple=0, quantum=1, capacity=10**6)
+    lengths = found.detours["length"]
+    return float(lengths.sum()) / found.duration_ns, float(lengths.max()) / 1e9
+
+
+def by_oslat(folder) -> tuple[float, float]:
+    parameters = {"seconds": 2}
+    program = oslat.BENCHMARK.program(parameters, NodeFacts((int(CPU),), 0, 0))
+    line = ["taskset", "-c", CPU, *program.argv]
+    done = subprocess.run(line, cwd=folder, check=True, capture_output=True, text=True)
+    files = {oslat.RESULTS: (folder / oslat.RESULTS).read_text()}
+    parsed = oslat.BENCHMARK.parse(Outputs(done.stdout, files=files, parameters=parameters))
+    assert parsed.valid, parsed.detail
+    return values(parsed)["noise_share"], values(parsed)["duration_longest"]
+
+
+def test_oslat_sees_the_same_of_what_another_program_takes(program, tmp_path):
+    if not oslat.BENCHMARK.probe().available:
+        pytest.skip("rt-tests is not installed")
+    with busy(CPU):
+        before, between = by_selfish(program, tmp_path), by_oslat(tmp_path)
+        after = by_selfish(program, tmp_path)
+    # Selfish's numbers, of before and after, over oslat's in between.
+    share, longest = (
+        (one * two) ** 0.5 / middle for one, middle, two in zip(before, between, after, strict=True)
+    )
+    print(f"selfish over oslat: {share:.2f}, longest {longest:.2f}; {before} {between} {after}")
+    # Half of the time each, on a machine where others may take more of it now than then.
+    assert 0.6 < share < 1.7
+    assert 0.1 < longest < 10
