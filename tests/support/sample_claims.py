@@ -10,6 +10,7 @@ import pandas as pd
 
 from parity.analysis import outcomes
 from parity.claims.verdicts import Judgement
+from parity.report.dashboard import page
 from parity.report.view import View
 
 STUDIES = {
@@ -60,6 +61,11 @@ def verdict(position: int, claim: str, verdict: str, cells: list[dict], **change
         "judged": "archive/sample", "dataset": cells[0]["dataset"] if cells else "",
         "datasets": cells[0]["dataset"] if cells else "",
     } | changes  # fmt: skip
+
+
+def content(view: View, *more: Judgement) -> page.Content:
+    """What the dashboard holds of them, and of other judgements on them."""
+    return page.content([view], [judgement(view), *more], STUDIES)
 
 
 def judgement(view: View) -> Judgement:

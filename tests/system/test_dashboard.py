@@ -28,7 +28,6 @@ from parity.analysis import analysis, dataset
 from parity.claims.verdicts import Judgement
 from parity.report import formatting
 from parity.report.dashboard import page
-from parity.report.dashboard.page import Content
 from parity.report.view import View, origin_of, rows_of
 
 pytestmark = [pytest.mark.system, pytest.mark.beside]
@@ -67,13 +66,13 @@ def view() -> View:
 
 @pytest.fixture(scope="module")
 def address(view: View, tmp_path_factory) -> str:
-    path = tmp_path_factory.mktemp("dashboard") / "dashboard.html"
-    page.write(_content(view), path)
-    return path.as_uri()
+    return _written(sample_claims.content(view), tmp_path_factory.mktemp("dashboard"))
 
 
-def _content(view: View) -> Content:
-    return page.content([view], [sample_claims.judgement(view)], sample_claims.STUDIES)
+def _written(content: page.Content, folder: Path) -> str:
+    """The address of a dashboard that holds this."""
+    page.write(content, folder / "dashboard.html")
+    return (folder / "dashboard.html").as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -222,13 +221,19 @@ def test_from_a_claim_to_a_run_and_back(context, address, view) -> None:
     expect(opened.get_by_role("heading", level=2, name="Exact command")).to_be_visible()
 
 
-def _blocks(opened: Page) -> list[dict[str, str]]:
-    """The lines of a cell's blocks, each by the heads of its columns."""
-    return opened.get_by_role("region", name="Blocks of ").evaluate(
-        """region => [...region.querySelectorAll("tbody tr")].map(row => Object.fromEntries(
+def _lines(opened: Page, name: str) -> list[dict[str, str]]:
+    """The lines of a table, each by the heads of its columns."""
+    found = opened.get_by_role("region", name=name).evaluate(
+        """region => [...region.querySelectorAll("tbody tr")].map(row =>
         [...region.querySelectorAll("th[scope=col]")].map((head, at) =>
-          [head.textContent, row.cells[at].textContent])))"""
+          [head.innerText, row.cells[at].innerText]))"""
     )
+    return [{head: " ".join(said.split()) for head, said in line} for line in found]
+
+
+def _blocks(opened: Page) -> list[dict[str, str]]:
+    """The lines of a cell's blocks."""
+    return _lines(opened, "Blocks of ")
 
 
 def _pairs(view: View, case: str, metric: str) -> list[Any]:
@@ -287,12 +292,8 @@ def test_a_point_of_a_plot_leads_on(context: BrowserContext, address: str) -> No
 
 def _matrix(opened: Page) -> dict[tuple[str, str], str]:
     """What the cells of the matrix say, by the names of their line and their column."""
-    cells = opened.get_by_role("region", name="Cost against the reference").evaluate(
-        """region => [...region.querySelectorAll("tbody tr")].flatMap(row =>
-        [...region.querySelectorAll("th[scope=col]")].map((head, at) =>
-          [row.cells[0].innerText, head.innerText, row.cells[at].innerText]).slice(1))"""
-    )
-    return {(" ".join(line.split()), head): " ".join(said.split()) for line, head, said in cells}
+    lines = (list(line.items()) for line in _lines(opened, "Cost against the reference"))
+    return {(name, head): said for (_, name), *cells in lines for head, said in cells}
 
 
 def test_the_page_opens_with_every_planned_comparison(context, address, view) -> None:
@@ -334,7 +335,7 @@ def test_an_answer_is_found_by_its_words_and_leads_to_a_run(context: BrowserCont
 
 
 def test_a_native_that_differs_from_itself_stands_above_all(context, view, tmp_path) -> None:
-    made = _content(view)
+    made = sample_claims.content(view)
     (archive,) = made.archives
     of = archive.comparisons
     for place, case in enumerate(of["case"]):
@@ -342,8 +343,7 @@ def test_a_native_that_differs_from_itself_stands_above_all(context, view, tmp_p
             of["control"][place] = "different"
         if case == "likwid-stream" and of["arm"][place] == "docker":
             of["identity"][place] = "libraries differ"
-    page.write(made, tmp_path / "dashboard.html")
-    opened = _open(context, (tmp_path / "dashboard.html").as_uri())
+    opened = _open(context, _written(made, tmp_path))
     alarm = opened.locator("h1 + div")
     expect(alarm).to_contain_text("The reference differs from itself in 1 case")
     expect(alarm.get_by_role("link")).to_have_text([re.compile("^likwid-bench: copy, bandwidth")])
@@ -455,10 +455,8 @@ def test_every_view_is_readable_and_names_its_controls(context, address, tmp_pat
 @pytest.fixture(scope="module")
 def made(clone: Path) -> Path:
     """The archive's own dashboard, made without a network."""
-    said, path = (
-        succeeded(clone, "dashboard", within=OFFLINE),
-        clone / "results/claims/dashboard.html",
-    )
+    path = clone / "results/claims/dashboard.html"
+    said = succeeded(clone, "dashboard", within=OFFLINE)
     assert f"{path.stat().st_size / 1e6:.1f} MB" in said
     assert path.stat().st_size < 3_000_000  # small enough to send
     return path
@@ -506,9 +504,8 @@ def test_a_claim_is_told_of_each_system_that_tests_it(context, view, tmp_path) -
     rows = first.verdicts.assign(
         judged="archive/other", verdict=first.verdicts["claim"].map(elsewhere).fillna("not-tested")
     )
-    both = [first, Judgement(rows, first.evidence)]
-    page.write(page.content([view], both, sample_claims.STUDIES), tmp_path / "dashboard.html")
-    opened = _open(context, (tmp_path / "dashboard.html").as_uri())
+    both = sample_claims.content(view, Judgement(rows, first.evidence))
+    opened = _open(context, _written(both, tmp_path))
     _expect_claims(opened, "compute", "linear", "memory", "start", "size", "kernel", "hostile")
     expect(opened.locator(".tally.verdict-contradicted b")).to_have_text("2")
     expect(opened.locator(".tally.verdict-not-tested b")).to_have_text("1")

@@ -27,7 +27,7 @@ def view(tmp_path_factory) -> View:
 
 @pytest.fixture(scope="module")
 def document(view: View) -> Content:
-    return page.content([view], [sample_claims.judgement(view)], sample_claims.STUDIES)
+    return sample_claims.content(view)
 
 
 def test_the_page_holds_it_all_loads_nothing_and_no_text_breaks_out(document, tmp_path) -> None:
