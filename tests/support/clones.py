@@ -55,6 +55,12 @@ class Call:
     def said(self) -> str:
         return self.stdout + self.stderr
 
+    def found(self, pattern: str) -> str:
+        """The first group of a pattern in what it said."""
+        found = re.search(pattern, self.said)
+        assert found, f"nothing like {pattern!r} in:\n{self.said}"
+        return found[1]
+
 
 def own_package() -> dict[str, str]:
     """An environment in which a clone's own package is found, and not this one's."""
@@ -141,6 +147,16 @@ def records_of(clone: Path, *config: str) -> Path:
 def rows_of(dataset: Path, table: str) -> list[dict[str, Any]]:
     """The rows of a table of a dataset's records."""
     return pq.read_table(dataset / f"records/{table}.parquet").to_pylist()
+
+
+def files_of(folder: Path) -> dict[Path, float]:
+    """The files below a folder, each with the time when it was written.
+
+    Without those that Python compiles, and Snakemake's own.
+    """
+    own = {"__pycache__", ".snakemake"}
+    files = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
+    return {at: path.stat().st_mtime for at, path in files.items() if not own & set(at.parts)}
 
 
 def dashboard_of(clone: Path) -> str:

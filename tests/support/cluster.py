@@ -13,6 +13,7 @@ from pathlib import Path
 
 import benchmark_help
 import psutil
+import pytest
 from virtual_cluster import layout, processes
 from virtual_cluster.layout import Node
 
@@ -21,6 +22,15 @@ ROOT = Path(__file__).parents[2]
 TOOL = [sys.executable, str(ROOT / "tools/virtual_cluster")]
 # Snakemake's looks at its jobs are up to three minutes apart.
 LONGEST_SECONDS = 300
+# The marks of tests that bring a cluster up, and look for what it leaves anywhere on the machine.
+OF_A_CLUSTER_OF_ITS_OWN = [
+    pytest.mark.alone,
+    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces, links and mounts need root"),
+    pytest.mark.skipif(
+        layout.STATE.exists() or os.path.lexists(layout.SYSTEM_CONFIGURATION),
+        reason="a cluster is up on this machine, or the machine belongs to one",
+    ),
+]
 # Slurm's programs that are asked burden the machine that it waits for.
 wait_for = partial(benchmark_help.wait_for, seconds=LONGEST_SECONDS, every=0.1)
 

@@ -1,19 +1,17 @@
 """A small study on the virtual cluster, and what must hold of it whatever happened to it."""
 
 import os
-import re
 import shutil
 import signal
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import yaml
-from clones import NATIVES, SNAKEMAKE, USUAL, borrow_images, never_wait_for_quiet, own_package
+from clones import NATIVES, SNAKEMAKE, USUAL, Call, borrow_images, never_wait_for_quiet, own_package
 from cluster import LONGEST_SECONDS, jobs, run, wait_for
 from msgspec.structs import replace
 
@@ -44,18 +42,6 @@ STUDY = USUAL | {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Ended:
-    status: int
-    said: str
-
-    def found(self, pattern: str) -> str:
-        """The first group of a pattern in what it said."""
-        found = re.search(pattern, self.said)
-        assert found, f"nothing like {pattern!r} in:\n{self.said}"
-        return found[1]
-
-
 class Workflow:
     """One `snakemake --profile slurm` in a clone."""
 
@@ -71,10 +57,10 @@ class Workflow:
                 start_new_session=True,
             )  # fmt: skip
 
-    def ended(self, seconds: float = 3 * LONGEST_SECONDS) -> Ended:
+    def ended(self) -> Call:
         # While no job ends the executor asks ever more rarely, down to once in 180 s.
         try:
-            return Ended(self.process.wait(seconds), self.said())
+            return Call(self.process.wait(3 * LONGEST_SECONDS), self.said(), stderr="")
         except subprocess.TimeoutExpired as late:
             raise AssertionError(f"it does not end; it said:\n{self.said()}") from late
 
@@ -130,7 +116,7 @@ class Study:
             if workflow.process.poll() is None:
                 workflow.kill()
 
-    def complete(self, *words: str) -> Ended:
+    def complete(self, *words: str) -> Call:
         with self.started(*words) as workflow:
             return workflow.ended()
 

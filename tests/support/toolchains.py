@@ -22,6 +22,6 @@ def site_toolchain(folder: Path) -> Toolchain:
     return toolchain
 
 
-def composed_toolchain(name: str = "debian12") -> Toolchain:
-    """The toolchain of that name in the committed system's file."""
-    return choose_toolchain(name, ENTRIES, "machine.yaml", RECIPES)
+def composed_toolchain() -> Toolchain:
+    """The toolchain `debian12` of the committed system's file."""
+    return choose_toolchain("debian12", ENTRIES, "machine.yaml", RECIPES)

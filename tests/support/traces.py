@@ -35,17 +35,14 @@ def trace(
     seconds: float = 1.0,
     minimum: float = 10.0,
     threshold: float = 350.0,
-    locked: int = 1,
     **head: int,
 ) -> bytes:
     """A trace as the program writes it; of entries (start, length) in ns."""
     start: dict[str, Any] = {
         "magic": traces.SELFISH_MAGIC, "version": traces.VERSION, "hz": 2.6e9,
-        "mode": traces.MODES.index(mode) + 1,
+        "mode": traces.MODES.index(mode) + 1, "minimum_ns": minimum, "threshold_ns": threshold,
+        "quantum": 1_000_000, "quota_us": -1, "period_us": 100_000, "periods": 0, "throttled": 0,
+        "burst_us": 0, "shares": 1024, "weight": 0, "cpus": 1, "cpu_ns": int(0.75e9 * seconds),
+        "duration_ns": int(1e9 * seconds), "locked": 1, "count": len(entries), **head,
     }  # fmt: skip
-    start |= {"minimum_ns": minimum, "threshold_ns": threshold, "quantum": 1_000_000}
-    start |= {"quota_us": -1, "period_us": 100_000, "periods": 0, "throttled": 0}
-    start |= {"burst_us": 0, "shares": 1024, "weight": 0, "cpus": 1}
-    start |= {"cpu_ns": int(0.75e9 * seconds)}
-    start |= {"duration_ns": int(1e9 * seconds), "locked": locked, "count": len(entries)} | head
     return packed(start, traces.HEADS.get(start["version"], traces.HEADS[traces.VERSION]), entries)

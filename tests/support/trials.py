@@ -13,6 +13,7 @@ import pytest
 from benchmark_help import wait_for
 
 from parity.benchmarks import benchmarks
+from parity.core.commands import answer_of, is_installed
 from parity.measure.block import run_block
 from parity.plan.making import make_plan
 from parity.plan.plan import Case, Plan, write_plan
@@ -93,11 +94,8 @@ def runner_of(plan: Plan, folder: Path, images=NO_IMAGES) -> dict[str, Any]:
     (folder / "system.yaml").write_text(SYSTEM_FILE)
     words = [sys.executable, "-m", "parity", "run-batch", f"--batch={plan.blocks[0].name}"]
     words += [f"--{word}={folder}/{word}.json" for word in ("plan", "images")]
-    words += [
-        f"--system={folder}/system.yaml",
-        f"--folder={folder}",
-        f"--record={folder}/batch.json",
-    ]
+    words += [f"--folder={folder}", f"--system={folder}/system.yaml"]
+    words += [f"--record={folder}/batch.json"]
     return {"args": words, "env": os.environ | {"PYTHONPATH": str(WORKFLOW)}}
 
 
@@ -113,6 +111,14 @@ def killed(
         finally:
             runner.send_signal(stop)
     return runner.pid
+
+
+def containers(pid: int) -> list[str]:
+    """Of each engine here that still knows containers of a runner, the name of the first."""
+    words = ["ps", "--all", "--format={{.Names}}", f"--filter=name=parity-{pid}-"]
+    engines = filter(is_installed, ("docker", "podman"))
+    answers = [answer_of([engine, *words]) for engine in engines]
+    return [said for ended_well, said in answers if ended_well and said]
 
 
 def require_each_once(

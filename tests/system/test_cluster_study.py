@@ -9,25 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 import yaml
-from clones import borrow_images, never_wait_for_quiet
-from virtual_cluster import layout
+from clones import borrow_images, never_wait_for_quiet, rows_of
+from cluster import OF_A_CLUSTER_OF_ITS_OWN
 
 from parity.plan.plan import read_plan
 
-pytestmark = [
-    pytest.mark.system,
-    # It looks for what a cluster leaves anywhere on the machine.
-    pytest.mark.alone,
-    pytest.mark.long,
-    pytest.mark.skipif(os.geteuid() != 0, reason="the virtual cluster needs root"),
-    pytest.mark.skipif(
-        layout.STATE.exists() or os.path.lexists(layout.SYSTEM_CONFIGURATION),
-        reason="a cluster is up on this machine, or the machine belongs to one",
-    ),
-]
+pytestmark = [pytest.mark.system, pytest.mark.long, *OF_A_CLUSTER_OF_ITS_OWN]
 BLOCKS = 2
 
 
@@ -52,12 +41,8 @@ def finished(clone: Path, images: dict) -> Path:
     return clone / "results/live/scaling-smoke"
 
 
-def _rows(dataset: Path, table: str) -> list[dict]:
-    return pq.read_table(dataset / f"records/{table}.parquet").to_pylist()
-
-
 def test_native_and_containers_ran_over_mpi_on_1_2_and_4_nodes(finished: Path) -> None:
-    rows = [row for row in _rows(finished, "runs") if row["final"]]
+    rows = [row for row in rows_of(finished, "runs") if row["final"]]
     valid = {(row["runtime"], row["case"]) for row in rows if row["stage"] == "valid"}
     for runtime in ("native", "charliecloud", "apptainer"):
         for case in ("hpcc-1x1", "hpcc-1x2", "hpcc-2x2", "hpcc-4x4"):
@@ -68,11 +53,10 @@ def test_native_and_containers_ran_over_mpi_on_1_2_and_4_nodes(finished: Path) -
 
 def test_every_block_tells_its_job_its_nodes_and_its_allocation(finished: Path) -> None:
     facts: dict[str, dict[str, str]] = {}
-    for row in _rows(finished, "nodes"):
+    for row in rows_of(finished, "nodes"):
         if row["fact"].startswith("allocation."):
-            facts.setdefault(row["block"], {})[row["fact"].removeprefix("allocation.")] = row[
-                "value"
-            ]
+            of_block = facts.setdefault(row["block"], {})
+            of_block[row["fact"].removeprefix("allocation.")] = row["value"]
     blocks = read_plan(finished / "plan.json").blocks
     assert len(blocks) == 3 * BLOCKS and set(facts) == {block.name for block in blocks}
     for block in blocks:

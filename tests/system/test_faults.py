@@ -61,15 +61,6 @@ WATCHED = "run_batch:slurm_extra='--exclusive --acctg-freq=task=1'"
 SMALL = ("--set-resources", "run_batch:mem_mb=1000", WATCHED)
 
 
-@dataclass
-class Begun:
-    """A study that was started and disturbed."""
-
-    study: Study
-    workflow: Workflow
-    evidence: dict[str, str]
-
-
 @dataclass(frozen=True)
 class Fault:
     """A fault that ends the workflow with an error.
@@ -151,14 +142,6 @@ def _fill_disk(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[
     return filler.unlink
 
 
-def _small_disk(study: Study, stack: ExitStack) -> None:
-    stack.enter_context(on_a_small_disk(study.folder))
-
-
-def _wait_until_idle(study: Study, stack: ExitStack) -> None:
-    wait_until_idle()
-
-
 # The runner may notice that a node is gone before Slurm does.
 GONE = ("NODE_FAIL", "FAILED")
 FAULTS = {
@@ -168,13 +151,17 @@ FAULTS = {
     "link": Fault("the link of a node down", "nodes", _unplug, GONE),
     # The node that tells of other processors is in no allocation while another fault's is away.
     "processors": Fault(
-        "other processors on one node", "nodes", _mix_processors, before=_wait_until_idle
+        "other processors on one node", "nodes", _mix_processors,
+        before=lambda study, stack: wait_until_idle(),
     ),
     "image": Fault("the image removed", "image", _remove_image),
     "cancel": Fault("a job cancelled with scancel", "two", _cancel, ("CANCELLED",)),
     "memory": Fault("a job out of memory", "memory", _exceed_memory, words=SMALL),
-    "disk": Fault("the shared file system full", "one", _fill_disk, before=_small_disk),
-}
+    "disk": Fault(
+        "the shared file system full", "one", _fill_disk,
+        before=lambda study, stack: stack.enter_context(on_a_small_disk(study.folder)),
+    ),
+}  # fmt: skip
 # What is away for a while, by the title of its row.
 AWAY = {
     "controller": ("slurmctld killed and started again", killed_controller),
@@ -213,7 +200,8 @@ def new_study(slurm, new_clone, stack) -> Callable[[str], Study]:
 
 
 @pytest.fixture(scope="module")
-def begun() -> dict[str, Begun]:
+def begun() -> dict[str, tuple[Study, Workflow, dict[str, str]]]:
+    """Studies that were started and disturbed, each with what its attempts left."""
     return {}
 
 
@@ -250,15 +238,15 @@ def test_a_fault_strikes(name: str, new_study, begun, stack, request) -> None:
     mend()
     # Steps of a node whose slurmd was dead end half a minute after it is back.
     wait_until_quiet()
-    begun[name] = Begun(study, workflow, study.evidence())
+    begun[name] = study, workflow, study.evidence()
 
 
 @pytest.mark.parametrize("name", EACH)
 def test_a_second_start_completes_the_study(name: str, begun) -> None:
     if name not in begun:
         pytest.skip("the fault did not strike")
-    study, fault = begun[name].study, FAULTS[name]
-    ended = begun[name].workflow.ended()
+    (study, workflow, evidence), fault = begun[name], FAULTS[name]
+    ended = workflow.ended()
     assert ended.status == 1, ended.said
     assert ended.found(_STATE) in fault.states
     attempts = study.attempts()
@@ -266,7 +254,7 @@ def test_a_second_start_completes_the_study(name: str, begun) -> None:
     assert second.status == 0, second.said
     assert not strays()
     seen = f"exit status 1; SLURM status {' or '.join(fault.states)}"
-    _compare(name, fault.title, seen, study, attempts, begun[name].evidence)
+    _compare(name, fault.title, seen, study, attempts, evidence)
 
 
 @pytest.mark.long

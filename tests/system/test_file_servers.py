@@ -25,7 +25,7 @@ from trials import NO_IMAGES, PAIR, case_of, measured, runner_of, trial
 
 from parity.benchmarks import benchmark_of, benchmarks
 from parity.benchmarks.model import SOFTWARE
-from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.commands import output_of
 from parity.extensions.servers.benchmarks import file_server, service
 from parity.extensions.servers.benchmarks.service import cannot_serve
 from parity.extensions.servers.measure.client import INTERFACE, client_link, link_gate, mounts_below
@@ -72,11 +72,8 @@ def left() -> list[str]:
         found = [*mounts_below(WORK), *(path for path in folders if path.exists())]
         found += [p for name in (CHUNKS, MASTER, "mfsmount") for p in processes(name)]
         found += [name for _, name in socket.if_nameindex() if name == INTERFACE]
-        for engine in filter(is_installed, ("docker", "podman")):
-            words = [engine, "ps", "-aq", f"--filter=name=parity-{os.getpid()}-"]
-            answered, said = answer_of(words)
-            found += [said] if answered else []
-    return [str(each) for each in found if each]
+        found += trials.containers(os.getpid())
+    return [str(each) for each in found]
 
 
 @pytest.fixture(autouse=True)
@@ -251,6 +248,4 @@ def test_the_next_session_ends_what_a_killed_runner_left(name, stop, tmp_path, i
     if stop == signal.SIGKILL:
         assert processes(CHUNKS) and mounts_below(WORK), "servers outlive their killed runner"
     trials.require_each_once(plan, rows_of(plan, batch, images), interrupted=f"moosefs.{name}")
-    for engine in filter(is_installed, ("docker", "podman")):
-        said = output_of([engine, "ps", "-a", "--format={{.Names}}"])
-        assert f"parity-{pid}-" not in said
+    assert trials.containers(pid) == []

@@ -14,13 +14,12 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from benchmark_help import compiled, running, wait_for
-from trials import ANYWHERE
+from benchmark_help import compiled, defaults, running, wait_for
+from trials import ANYWHERE, containers
 
 from parity.benchmarks.model import NodeFacts, Outputs, Program
 from parity.benchmarks.selfish import BENCHMARK, SOURCE, TRACE
 from parity.benchmarks.traces import read_trace
-from parity.core.commands import output_of
 from parity.core.files import as_text
 from parity.extensions.noise.measure import neighbour
 from parity.measure.attempt import Order, make_attempt
@@ -39,8 +38,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="limits without a service manager are root's"),
 ]
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
-PARAMETERS = {name: rule["default"] for name, rule in BENCHMARK.parameters.items()}
-PARAMETERS |= {"mode": "detours", "seconds": 0.5}
+PARAMETERS = defaults(BENCHMARK, mode="detours", seconds=0.5)
 TRIES = 6
 MOST_SHARES = 262144
 
@@ -81,14 +79,6 @@ def loops() -> list[psutil.Process]:
     """The busy loops of neighbours of these tests."""
     ours = re.compile(r"parity-\d+-[0-9a-f]{8}.*neighbour.*")
     return running(lambda words: ours.fullmatch(words[-1]) and words[2] in neighbour.LOOPS.values())
-
-
-def containers(arm: str) -> list[str]:
-    """The names of the containers that these tests made and that the arm's engine still knows."""
-    if not (engine := every_arm()[arm].image_format):
-        return []
-    names = output_of([engine, "ps", "--all", "--format={{.Names}}"]).split()
-    return [name for name in names if name.startswith(f"parity-{os.getpid()}-")]
 
 
 def gate_of(record):
@@ -137,7 +127,7 @@ def test_half_a_period_is_lost_beside_a_neighbour_that_has_the_other_half(
     assert found.cpu_ns < 0.7 * found.duration_ns
     assert parsed(folder, name).valid
     assert parsed(folder, f"{runtime}-quota-25000-of-100000-us").reason == "limit-not-in-force"
-    assert record.commands and not containers(name)
+    assert record.commands and not containers(os.getpid())
 
 
 @pytest.mark.parametrize("runtime", ["podman", "docker", "ladder-cgroup"])
@@ -223,7 +213,7 @@ def test_no_neighbour_outlives_a_killed_runner(name, program, tmp_path, images):
     end_interrupted(tmp_path)
     make_ready()
     assert not loops()
-    assert not containers(name)
+    assert not containers(runner.pid)
 
 
 def test_the_record_says_what_was_asked_of_the_runtime(program, tmp_path, images):

@@ -19,6 +19,7 @@ from links import send
 from trace_drops import counts, traced
 from trials import WORKFLOW, case_of, measured, trial
 
+from parity.core.commands import output_of
 from parity.extensions.network_namespace import Namespace, end_left_networks
 from parity.extensions.networks.measure.network import SYSCTLS, network
 from parity.extensions.networks.runtimes.networked import Networked
@@ -47,8 +48,8 @@ def made(state) -> list[Namespace]:
 
 def host() -> tuple[str, list[str]]:
     """What there is on the host's own network, and namespaces with names."""
-    links = subprocess.run(["ip", "-oneline", "link"], capture_output=True, text=True, check=True)
-    return links.stdout, sorted(path.name for path in Path("/run/netns").glob("*"))
+    links = output_of(["ip", "-oneline", "link"])
+    return links, sorted(path.name for path in Path("/run/netns").glob("*"))
 
 
 def held() -> Counter[str]:
@@ -75,8 +76,7 @@ def test_each_place_has_one_interface_of_its_own_and_reaches_the_others(name):
     with network(order(name), 3) as state:
         assert [place.address for place in state.places] == [f"10.213.0.{n}" for n in (1, 2, 3)]
         for place in state.places:
-            words = [*place.words, "ip", "-brief", "address"]
-            said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+            said = output_of([*place.words, "ip", "-brief", "address"])
             names = [line.split()[0].partition("@")[0] for line in said.splitlines()]
             assert names == ["lo", "eth0"] and f"{place.address}/24" in said
         for origin in made(state):
@@ -156,7 +156,7 @@ def test_a_knob_that_the_kernel_has_not_is_named(monkeypatch):
 ])  # fmt: skip
 def test_what_changes_on_the_way_fails_the_gate(change, detail):
     with network(order("native-a-veth"), 2) as state:
-        subprocess.run([*state.places[1].words, *change], check=True, capture_output=True)
+        output_of([*state.places[1].words, *change])
     assert not state.gate.passed and detail in state.gate.detail
 
 

@@ -9,10 +9,9 @@ from collections import Counter
 from pathlib import Path
 
 import psutil
-import pyarrow.parquet as pq
 import pytest
-from benchmark_help import wait_for
-from clones import SNAKEMAKE, give_study, own_package, succeeded
+from benchmark_help import running, wait_for
+from clones import SNAKEMAKE, USUAL, give_study, own_package, rows_of, succeeded
 
 from parity.plan.plan import read_plan
 from parity.runtimes import arms
@@ -20,9 +19,8 @@ from parity.runtimes import arms
 # Alone, because every run is to be valid: beside others on two CPUs SysBench was once held up by
 # more than its time and its rate may differ, and refused.
 pytestmark = [pytest.mark.system, pytest.mark.alone]
-STUDY = {
-    "study": "tiny", "title": "A tiny study", "reproduces": "none", "seed": 7,
-    "reference": "native-a", "aa_pair": ["native-a", "native-b"],
+STUDY = USUAL | {
+    "study": "tiny", "title": "A tiny study",
     # A control that does more work belongs to a study that says how much, and ranks that are spread
     # or unbound to one that has some.
     "arms": [n for n, arm in arms().items() if not (arm.does_more or arm.placement)],
@@ -37,12 +35,8 @@ STUDY = {
 
 
 def _runner(folder: Path) -> psutil.Process | None:
-    for process in psutil.process_iter(["cmdline"]):
-        words = process.info["cmdline"] or []
-        runs = "run-batch" in words and Path(words[0]).name.startswith("python")
-        if runs and process.cwd() == str(folder):
-            return process
-    return None
+    found = running(lambda words: "run-batch" in words and Path(words[0]).name.startswith("python"))
+    return next((each for each in found if each.cwd() == str(folder)), None)
 
 
 def _is_killed(folder: Path, workflow: subprocess.Popen) -> bool:
@@ -71,7 +65,7 @@ def test_a_killed_study_is_completed_with_every_run_counted_once(clone, images) 
     dataset = clone / "results/live/tiny-tiny"
     plan = read_plan(dataset / "plan.json")
     assert "all blocks are done" in (dataset / "progress.txt").read_text()
-    runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
+    runs = rows_of(dataset, "runs")
     planned = Counter((block.name, run.name) for block in plan.blocks for run in block.runs)
     assert Counter((row["block"], row["run"]) for row in runs if row["final"]) == planned
     assert any(row["reason"] == "interrupted" and not row["final"] for row in runs)

@@ -4,26 +4,16 @@ Needs: root, no other Slurm cluster on this machine, and Debian's packages for S
 are installed.
 """
 
-import os
 import subprocess
 import time
 from collections.abc import Iterator
 
 import pytest
-from cluster import TOOL, cluster, end_a_dead_one, run, wait_for
+from cluster import OF_A_CLUSTER_OF_ITS_OWN, TOOL, cluster, end_a_dead_one, run, wait_for
 from virtual_cluster import daemons, layout, network, processes
 from virtual_cluster.processes import traces
 
-pytestmark = [
-    pytest.mark.system,
-    # It looks for what a cluster leaves anywhere on the machine.
-    pytest.mark.alone,
-    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces, links and mounts need root"),
-    pytest.mark.skipif(
-        layout.STATE.exists() or os.path.lexists(layout.SYSTEM_CONFIGURATION),
-        reason="a cluster is up on this machine, or the machine belongs to one",
-    ),
-]
+pytestmark = [pytest.mark.system, *OF_A_CLUSTER_OF_ITS_OWN]
 
 
 @pytest.fixture(name="before")

@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from clones import outside_clones, refused, succeeded
+from clones import files_of, outside_clones, refused, succeeded
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 # The package is of use to notebooks that have no Snakemake.
@@ -19,15 +19,6 @@ print(parity.__path__[0])
 """
 
 
-def _files(folder: Path) -> dict[Path, float]:
-    """The files below a folder, each with the time when it was written."""
-    return {
-        path.relative_to(folder): path.stat().st_mtime
-        for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
-
-
 @pytest.fixture(scope="module")
 def package(installed: Path, tmp_path_factory) -> Path:
     words = [installed.with_name("python"), "-c", ALONE]
@@ -37,9 +28,9 @@ def package(installed: Path, tmp_path_factory) -> Path:
 
 
 def test_an_installation_holds_the_whole_package_and_what_rules_name(package: Path) -> None:
-    held = set(_files(package))
+    held = set(files_of(package))
     project = {path for path in held if path.parts[0] == "project"}
-    assert held - project == set(_files(WORKFLOW / "parity"))
+    assert held - project == set(files_of(WORKFLOW / "parity"))
     files = {path: path.read_text() for path in [WORKFLOW / "Snakefile", *WORKFLOW.glob("rules/*")]}
     assert all(Path("project/workflow") / path.relative_to(WORKFLOW) in held for path in files)
     named = re.findall(r'\b(?:own|configured)\(\s*"([^"{]+)"', "".join(files.values()))
@@ -60,7 +51,7 @@ def test_it_imports_draws_and_judges_in_a_folder_with_modules_of_its_own(
     (tmp_path / "table.csv").write_text(
         "\n".join(["case,arm,metric,value,unit,better,block", *rows])
     )
-    before = _files(package)
+    before = files_of(package)
     for target in ("figures", "claims", "dashboard"):
         said = refused(tmp_path, target, program=installed)
         assert "there is no archive in this folder" in said and str(tmp_path) in said
@@ -81,4 +72,4 @@ def test_it_imports_draws_and_judges_in_a_folder_with_modules_of_its_own(
     assert "unknown archive" in other and drawn.parts[-3] in other
     made = {path.name for path in tmp_path.iterdir()}
     assert made == {"random.py", "table.csv", "results", ".snakemake"}
-    assert _files(package) == before
+    assert files_of(package) == before

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from clones import called, refused, succeeded
+from clones import called, files_of, refused, succeeded
 
 
 def _jobs(folder: Path, *words: str) -> Counter:
@@ -40,18 +40,12 @@ def _elsewhere(folder: Path, snakefile: str, words: str = "") -> Path:
     return folder
 
 
-def _files(folder: Path) -> set[Path]:
-    """All files but those that Python compiles and Snakemake's own."""
-    own = {"__pycache__", ".snakemake"}
-    return {path for path in folder.rglob("*") if path.is_file() and not own & set(path.parts)}
-
-
 @pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
 def test_as_a_module_it_uses_its_own_files_and_leaves_its_own_folder_alone(
     clone: Path, tmp_path: Path, snakefile: str
 ) -> None:
     folder = _elsewhere(tmp_path, repr(str(clone / snakefile)))
-    expected, before = _jobs(clone), _files(clone)
+    expected, before = _jobs(clone), files_of(clone)
     said = succeeded(folder, "-n", "--cores", "1")
     assert _jobs(folder, "--cores", "1") == expected
     for own in ("containers/Dockerfile", "paper/main.tex", "config/published/values.csv"):
@@ -59,7 +53,7 @@ def test_as_a_module_it_uses_its_own_files_and_leaves_its_own_folder_alone(
     # For real: a script of a rule imports the package, and results belong to the user.
     succeeded(folder, "--cores", "1", "write_plan")
     assert (folder / "results/live/torrez2019-smoke/plan.json").exists()
-    assert _files(clone) == before
+    assert files_of(clone) == before
 
 
 def test_in_a_module_the_user_s_own_configuration_goes_first(clone: Path, tmp_path: Path) -> None:
@@ -72,11 +66,15 @@ def test_in_a_module_the_user_s_own_configuration_goes_first(clone: Path, tmp_pa
     assert f"{clone}/config/published/values.csv" in said
 
 
+def _commit(folder: Path, *files: str) -> None:
+    """Make a folder a repository of these files, with one commit and its tag."""
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "-C", folder]
+    for words in (["init", "-q"], ["add", *files], ["commit", "-qm", "x"], ["tag", "v1"]):
+        subprocess.run([*git, *words], check=True)
+
+
 def test_a_source_whose_files_are_not_beside_each_other_is_refused(clone: Path, tmp_path: Path):
-    for words in (["init", "-q"], ["add", "Snakefile", "workflow"]):
-        subprocess.run(["git", "-C", clone, *words], check=True)
-    author = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run(["git", "-C", clone, *author, "commit", "-qm", "x"], check=True)
+    _commit(clone, "Snakefile", "workflow")
     place = repr(f"git+file://{clone}/workflow/Snakefile@HEAD")
     said = refused(_elsewhere(tmp_path, place), "-n", "--cores", "1")
     shutil.rmtree(clone / ".git")
@@ -88,9 +86,7 @@ def test_a_hosting_service_s_tag_is_deployed_with_all_its_files(clone, tmp_path,
     hosted = tmp_path / "cache/snakemake/snakemake/source-cache/snakemake-git-cache/github.com"
     bare, work = hosted / "owner/parity", tmp_path / "work"
     shutil.copytree(clone, work, symlinks=True, ignore=shutil.ignore_patterns(".snakemake"))
-    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "-C", work]
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["tag", "v1"]):
-        subprocess.run([*git, *words], check=True)
+    _commit(work, "-A")
     subprocess.run(["git", "clone", "-q", "--bare", work, bare], check=True)
     shutil.rmtree(work)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
