@@ -5,6 +5,7 @@ skipped with the reason.
 """
 
 import json
+import multiprocessing
 import os
 import platform
 import shutil
@@ -13,7 +14,7 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import suppress
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -23,18 +24,22 @@ import trials
 from benchmark_help import running, wait_for
 from trials import ANYWHERE, NO_IMAGES, PAIR, SHORT, case_of, measured, parsed, runner_of, trial
 
+from parity.benchmarks.model import Program
 from parity.core.commands import Availability
 from parity.core.errors import UserError
 from parity.measure import block, node
+from parity.measure.attempt import Order, make_attempt
 from parity.measure.block import end_interrupted, run_batch, run_block
-from parity.measure.documents import BLOCK
+from parity.measure.documents import BLOCK, ArmState, Gate
 from parity.measure.node_check import arm_state, make_ready
 from parity.measure.places import WORK, make_places, new_attempt, processes_in
+from parity.measure.session import Session
+from parity.measure.timed_process import adopt
 from parity.plan.looks import batches_of
 from parity.plan.plan import Case
-from parity.plan.system import System, load_system
+from parity.plan.system import Allocation, System, load_system
 from parity.runtimes import arms
-from parity.runtimes.model import KERNEL, SCRATCH
+from parity.runtimes.model import KERNEL, SCRATCH, Arm, Image
 from parity.runtimes.namespaces import Bubblewrap
 from parity.software.images import ImageRecord
 
@@ -253,29 +258,18 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
     assert len({row["phase"] for row in tables["nodes"]}) == 3  # before, before-2, after-2
 
 
-ATTEMPT = """
-import json, sys
-from pathlib import Path
-from parity.benchmarks.model import Program
-from parity.measure.attempt import Order, make_attempt
-from parity.measure.documents import ArmState, Gate
-from parity.measure.session import Session
-from parity.plan.system import Allocation
-from parity.plan.plan import Case
-from parity.plan.system import System
-from parity.runtimes import arms
-from parity.runtimes.model import Image
-
-arm, folder, image = arms()[sys.argv[1]], Path(sys.argv[2]), json.loads(sys.argv[3])
-program = Program(argv=("/bin/sleep", "300"), cpus=(0,))
-state = ArmState(image=Image(**image) if image else None, recipe="", gate=Gate("image", True),
-                 reason="", detail="", version="")
-case = Case("sleep", "sleep", {}, None, (), (), 400)
-system = System("test", "vm", "bootstrap", 1.0, 0.0, 1.0)
-session = Session(1, None, Allocation(("here",)), {}, {"here": {}}, {}, (), system)
-order = Order("sleep.x", case, arm, state, program, session)
-make_attempt(order, folder)
-"""
+def _sleep(arm: Arm, image: Image | None, stop: int, folder: Path) -> None:
+    """Make an attempt of a program that sleeps, as a runner does."""
+    if stop == signal.SIGTERM:
+        # As `parity run-batch` does.
+        adopt()
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    program = Program(argv=("/bin/sleep", "300"), cpus=(0,))
+    gate = Gate("image", True)
+    state = ArmState(image=image, recipe="", gate=gate, reason="", detail="", version="")
+    case = Case("sleep", "sleep", {}, None, (), (), 400)
+    session = Session(1, None, Allocation(("here",)), {}, {"here": {}}, {}, (), ANYWHERE)
+    make_attempt(Order("sleep.x", case, arm, state, program, session), folder)
 
 
 # The two ways in which a runtime hangs below the runner, or beside it under a daemon.
@@ -291,16 +285,16 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     image = trials.image_of(arm, images)
     folder = new_attempt(tmp_path / "runs" / "sleep.x")
     make_places(SCRATCH)
-    script = ATTEMPT if stop == signal.SIGKILL else TERMINATED + ATTEMPT
-    words = [sys.executable, "-c", script, name, str(folder), json.dumps(image and asdict(image))]
-    runner = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")})
+    attempt = partial(_sleep, arm, image, stop, folder)
+    runner = multiprocessing.get_context("fork").Process(target=attempt)
+    runner.start()
     # A program under another kernel is no process of this one, but whoever runs it is.
     state = str(folder / "state") if KERNEL in arm.isolates else ""
-    wait_for(lambda: _sleeps(state) or runner.poll() is not None)
-    assert runner.poll() is None, "the runner ended before its program began"
+    wait_for(lambda: _sleeps(state) or not runner.is_alive())
+    assert runner.is_alive(), "the runner ended before its program began"
     begun = psutil.Process(runner.pid).children(recursive=True)
-    runner.send_signal(stop)
-    runner.wait()
+    os.kill(runner.pid, stop)
+    runner.join()
     if stop == signal.SIGKILL:
         # What the next session of the runner begins with.
         end_interrupted(tmp_path)
@@ -308,15 +302,6 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     wait_for(lambda: not _sleeps(state), seconds=20)
     assert not list(processes_in(WORK))
     wait_for(lambda: not any(map(_runs, begun)), seconds=20)
-
-
-# As `parity run-batch` does.
-TERMINATED = """
-import signal, sys
-from parity.measure.timed_process import adopt
-adopt()
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-"""
 
 
 def _runs(process: psutil.Process) -> bool:
