@@ -4,9 +4,11 @@ Needs: root, iproute2 and ethtool; of a block each runtime and its image, or the
 """
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +16,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from benchmark_help import wait_for
+from benchmark_help import running, wait_for
 from links import send
 from trace_drops import counts, traced
 from trials import WORKFLOW, case_of, measured, trial
@@ -26,6 +28,8 @@ from parity.extensions.networks.runtimes.networked import Networked
 from parity.measure.attempt import NotStarted
 from parity.runtimes import every_arm
 
+# No other test's.
+ASLEEP = ["sleep", f"312.{os.getpid()}"]
 KINDS = ("native-a-veth", "native-a-veth-plain", "native-a-macvlan")
 pytestmark = [
     pytest.mark.system,
@@ -162,40 +166,32 @@ def test_what_changes_on_the_way_fails_the_gate(change, detail):
 
 def test_whoever_is_still_in_a_place_is_ended_with_it():
     with pytest.raises(ZeroDivisionError), network(order("native-a-veth"), 1) as state:
-        words = [*state.places[0].words, "sleep", "300"]
+        words = [*state.places[0].words, *ASLEEP]
         left = psutil.Process(subprocess.Popen(words, start_new_session=True).pid)
         wait_for(lambda: made(state)[0].processes())
         raise ZeroDivisionError
     assert not left.is_running()
 
 
-RUNNER = """
-import subprocess, sys, time
-from types import SimpleNamespace
-from parity.extensions.networks.measure.network import network
-from parity.runtimes import every_arm
-order = SimpleNamespace(arm=every_arm()[sys.argv[1]], case=SimpleNamespace(parameters={}))
-with network(order, 2) as state:
-    sleeps = ([*place.words, "sleep", "300"] for place in state.places)
-    inside = [subprocess.Popen(words, start_new_session=True) for words in sleeps]
-    time.sleep(0.2)
-    print(*(each.pid for each in inside), flush=True)
-    time.sleep(300)
-"""
+def _stay(name: str) -> None:
+    """Hold a network as a runner does, with a program that sleeps in each of its places."""
+    with network(order(name), 2) as state:
+        for place in state.places:
+            subprocess.Popen([*place.words, *ASLEEP], start_new_session=True)
+        time.sleep(300)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_nothing_of_a_killed_runner_s_network_stays(name):
-    environment = os.environ | {"PYTHONPATH": str(WORKFLOW)}
-    words = [sys.executable, "-c", RUNNER, name]
-    runner = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
-    inside = [psutil.Process(int(pid)) for pid in runner.stdout.readline().split()]
-    assert len(inside) == 2
+    runner = multiprocessing.get_context("fork").Process(target=_stay, args=(name,))
+    runner.start()
+    inside = wait_for(lambda: len(found := running(ASLEEP.__eq__)) == 2 and found)
     assert end_left_networks() == 0, "its runner lives"
     runner.kill()
-    runner.wait()
+    runner.join()
     assert all(each.is_running() for each in inside)
     cleanup = [sys.executable, "-m", "parity", "clean-up", "--arm=native-a", "--name=none"]
+    environment = os.environ | {"PYTHONPATH": str(WORKFLOW)}
     subprocess.run([*cleanup, "--ranks=0", "--state=/tmp"], env=environment, check=True)
     wait_for(lambda: not any(each.is_running() for each in inside))
     assert end_left_networks() == 0
