@@ -22,15 +22,6 @@ ROOT = Path(__file__).parents[2]
 TOOL = [sys.executable, str(ROOT / "tools/virtual_cluster")]
 # Snakemake's looks at its jobs are up to three minutes apart.
 LONGEST_SECONDS = 300
-# The marks of tests that bring a cluster up, and look for what it leaves anywhere on the machine.
-OF_A_CLUSTER_OF_ITS_OWN = [
-    pytest.mark.alone,
-    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces, links and mounts need root"),
-    pytest.mark.skipif(
-        layout.STATE.exists() or os.path.lexists(layout.SYSTEM_CONFIGURATION),
-        reason="a cluster is up on this machine, or the machine belongs to one",
-    ),
-]
 # Slurm's programs that are asked burden the machine that it waits for.
 wait_for = partial(benchmark_help.wait_for, seconds=LONGEST_SECONDS, every=0.1)
 
@@ -99,6 +90,17 @@ def named(name: str) -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
             found += [process] if process.name() == name else []
     return found
+
+
+def of_a_cluster_of_their_own() -> list[pytest.MarkDecorator]:
+    """Marks of tests that bring a cluster up, and look for what it leaves on the whole machine.
+
+    Made when they are collected: `end_a_dead_one` comes before.
+    """
+    is_up = layout.STATE.exists() or os.path.lexists(layout.SYSTEM_CONFIGURATION)
+    why = "a cluster is up on this machine, or the machine belongs to one"
+    not_root = pytest.mark.skipif(os.geteuid() != 0, reason="the virtual cluster needs root")
+    return [pytest.mark.alone, not_root, pytest.mark.skipif(is_up, reason=why)]
 
 
 def belongs_to_a_cluster() -> bool:

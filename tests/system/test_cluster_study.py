@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import yaml
 from clones import borrow_images, never_wait_for_quiet, rows_of
-from cluster import OF_A_CLUSTER_OF_ITS_OWN
+from cluster import of_a_cluster_of_their_own
 
 from parity.plan.plan import read_plan
 
-pytestmark = [pytest.mark.system, pytest.mark.long, *OF_A_CLUSTER_OF_ITS_OWN]
+pytestmark = [pytest.mark.system, pytest.mark.long, *of_a_cluster_of_their_own()]
 BLOCKS = 2
 
 

@@ -9,11 +9,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from cluster import OF_A_CLUSTER_OF_ITS_OWN, TOOL, cluster, end_a_dead_one, run, wait_for
+from cluster import TOOL, cluster, end_a_dead_one, of_a_cluster_of_their_own, run, wait_for
 from virtual_cluster import daemons, layout, network, processes
 from virtual_cluster.processes import traces
 
-pytestmark = [pytest.mark.system, *OF_A_CLUSTER_OF_ITS_OWN]
+pytestmark = [pytest.mark.system, *of_a_cluster_of_their_own()]
 
 
 @pytest.fixture(name="before")
