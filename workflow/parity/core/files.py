@@ -100,7 +100,7 @@ def digest(path: Path) -> str:
     content's hash or the link's target; not owner and times, which differ between copies.
     """
     if not path.is_dir():
-        return f"sha256:{_file_hash(path)}"
+        return f"sha256:{sha256(path)}"
     return f"sha256:{hashlib.sha256(b''.join(_manifest_lines(path))).hexdigest()}"
 
 
@@ -121,7 +121,7 @@ def _manifest_lines(root: Path) -> Iterator[bytes]:
         kind, mode = stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode)
         size, content = 0, ""
         if stat.S_ISREG(kind):
-            size, content = status.st_size, _file_hash(Path(path))
+            size, content = status.st_size, sha256(Path(path))
         elif stat.S_ISLNK(kind):
             # A link has no permissions of its own.
             mode, content = 0, str(Path(path).readlink())
@@ -134,7 +134,8 @@ def _manifest_lines(root: Path) -> Iterator[bytes]:
         yield "\0".join(fields).encode(errors="surrogateescape") + b"\0\n"
 
 
-def _file_hash(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """Hash of a file's bytes; raises OSError."""
     with path.open("rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

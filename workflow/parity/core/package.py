@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from parity.core.files import files_below
+from parity.core.files import files_below, sha256
 
 PACKAGE = Path(__file__).parents[1]
 # Where the workflow's own files are, as they lie in a clone: an installation has them below the
@@ -76,14 +76,12 @@ def identity() -> dict[str, str | bool]:
     }
 
 
+_content = cache(sha256)
+
+
 def _digest(files: Iterable[Path], root: Path) -> str:
     lines = [f"{path.relative_to(root)} {_content(path)}\n" for path in files]
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
-
-
-@cache
-def _content(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _git(*words: str) -> str:

@@ -18,7 +18,7 @@ import msgspec
 
 from parity.core import documents
 from parity.core.errors import UserError, shown
-from parity.core.files import files_below
+from parity.core.files import files_below, sha256
 from parity.core.private import Private, numbered
 from parity.measure import documents as measured
 from parity.measure.documents import BATCH, BLOCK, BLOCK_FOLDERS, BlockRecord
@@ -150,7 +150,7 @@ def differing_tables(dataset: Path) -> list[str]:
         parse_dataset(dataset, Path(folder))
         anew, kept = Path(folder), dataset / "records"
         files = {name: f"{name}.parquet" for name in PARSED}
-        return [name for name, of in files.items() if _sha256(anew / of) != _sha256(kept / of)]
+        return [name for name, of in files.items() if sha256(anew / of) != sha256(kept / of)]
 
 
 def archive_dataset(live: Path, root: Path, system: str) -> Path:
@@ -180,7 +180,7 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         shutil.rmtree(temporary, ignore_errors=True)
         write_impersonal(live, temporary)
         documents.write_document(temporary / PROVENANCE, origin)
-        write_sums(temporary, {name: _sha256(temporary / name) for name in files_of(temporary)})
+        write_sums(temporary, {name: sha256(temporary / name) for name in files_of(temporary)})
         temporary.rename(archive)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -227,7 +227,7 @@ def write_impersonal(dataset: Path, destination: Path) -> None:
         schema.write_rows(table, rows, destination / path)
     parse_dataset(destination, destination / "records")
     numbers = "records/metrics.parquet"
-    if _sha256(destination / numbers) != _sha256(dataset / numbers):
+    if sha256(destination / numbers) != sha256(dataset / numbers):
         problem = f"without {', '.join(names.known)} its outputs say other numbers"
         action = "one of these is a word that a program prints: measure as another user, or on a"
         action += " node of another name"
@@ -353,9 +353,5 @@ def broken_files(archive: Path) -> list[str]:
     return unexpected + [
         name for name in expected
         if not ((path := archive / name).is_file() and path.resolve().is_relative_to(inside))
-        or _sha256(path) != sums.get(name)
+        or sha256(path) != sums.get(name)
     ]  # fmt: skip
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -5,7 +5,6 @@ ours runs while the program does: that a server ends is told by the kernel's sig
 """
 
 import errno
-import hashlib
 import os
 import shutil
 import signal
@@ -21,6 +20,7 @@ from pathlib import Path
 import psutil
 
 from parity.benchmarks.model import Program
+from parity.core.files import sha256
 from parity.extensions.network_namespace import Namespace
 from parity.extensions.servers.benchmarks.service import Served, Service, server_cpus
 from parity.extensions.servers.measure import client
@@ -227,7 +227,7 @@ def _identity(order: Order, server: Server) -> Gate:
     path = service.executable or service.argv[0]
     rows = (row for answer in order.session.answers[:1] for row in answer.state.binaries)
     audited = {row.sha256 for row in rows if (row.arm, row.path) == (arm, path)}
-    seen = hashlib.sha256(Path(f"/proc/{server.own.pid}/exe").read_bytes()).hexdigest()
+    seen = sha256(Path(f"/proc/{server.own.pid}/exe"))
     expected = ", ".join(audited) or "nothing audited"
     return Gate("binary", {seen} == audited, f"{path}: expected {expected}, runs {seen}")
 
