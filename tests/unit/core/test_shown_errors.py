@@ -67,7 +67,7 @@ def test_checks_go_on_after_one_that_failed_and_all_that_failed_are_told(capsys)
     checks = [("first", partial(fails, "first")), ("second", lambda: "equal"),
               ("third", partial(fails, "third"))]  # fmt: skip
     with pytest.raises(UserError, match="2 of 3 in the table differ") as told:
-        print_checks("archive", checks)
+        print_checks(checks)
     assert "where:   first" in str(told.value) and "where:   third" in str(told.value)
     assert capsys.readouterr().out.splitlines() == [
         "archive  result", "first    differs: 2 tables of first differ", "second   equal",

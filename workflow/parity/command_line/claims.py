@@ -42,7 +42,7 @@ def expect(verdicts: list[Path], known: Path) -> None:
     as_expected = partial(documents.as_expected, documents.load_expected(known), str(known))
     judged = [documents.Judgement.read(each.parent).verdicts for each in verdicts]
     checks = ((each["judged"].iloc[0], partial(as_expected, each)) for each in judged)
-    print_checks("archive", checks)
+    print_checks(checks)
 
 
 def accept(verdicts: Path, known: Path, path: Path) -> None:

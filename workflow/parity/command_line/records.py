@@ -35,7 +35,7 @@ def reparse(raw: list[Path], registered: Path) -> None:
     """Prove that archives' tables follow from their raw outputs, and plans are as registered."""
     known = registration.load(registered)
     archives = [each.parents[1] for each in raw]
-    print_checks("archive", ((each.name, partial(_reparse, each, known)) for each in archives))
+    print_checks((each.name, partial(_reparse, each, known)) for each in archives)
 
 
 def _reparse(archive: Path, registered: Sequence[registration.Registration]) -> str:

@@ -83,13 +83,13 @@ def shown_to_the_user(status: int = 1) -> Iterator[None]:
     sys.exit(status)
 
 
-def print_checks(what: str, checks: Iterable[tuple[str, Callable[[], str]]]) -> None:
-    """Make every check, whatever others find, and print a row each: its name, and what it says.
+def print_checks(checks: Iterable[tuple[str, Callable[[], str]]]) -> None:
+    """Make every check, whatever others find, and print a row each: the archive, and what it says.
 
-    `what`: head of the first column. `checks`: names, and functions that return what holds; their
-    UserError is what differs. Raises UserError: checks failed; it tells all that did.
+    `checks`: archives, and functions that return what holds; their UserError is what differs.
+    Raises UserError: checks failed; it tells all that did.
     """
-    rows, failed = [(what, "result")], []
+    rows, failed = [("archive", "result")], []
     for name, check in checks:
         try:
             rows.append((name, check()))

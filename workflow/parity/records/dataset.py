@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from parity.core.files import files_below, sha256
 from parity.core.private import Private, numbered
 from parity.measure import documents as measured
 from parity.measure.documents import BATCH, BLOCK, BLOCK_FOLDERS, BlockRecord
+from parity.measure.places import attempts
 from parity.measure.progress import left_in
 from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
@@ -64,12 +66,9 @@ def gather_raw(folders: Iterable[Path]) -> Iterator[Row]:
     """Rows of RAW in order, for each attempt, also interrupted; UserError: a block is broken."""
     for folder in sorted(folders, key=lambda folder: folder.name):
         key = _key(BLOCK.read_in(folder))
-        attempts = sorted(
-            (path.parent.name, int(path.name.removeprefix("attempt-")), path)
-            for path in folder.glob("runs/*/attempt-*")
-        )
-        for run, number, attempt in attempts:
-            yield key | {"run": run, "attempt": number} | left_in(attempt)
+        for attempt in chain.from_iterable(map(attempts, sorted(folder.glob("runs/*")))):
+            number = int(attempt.name.removeprefix("attempt-"))
+            yield key | {"run": attempt.parent.name, "attempt": number} | left_in(attempt)
 
 
 def _key(block: BlockRecord) -> Row:
