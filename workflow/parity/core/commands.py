@@ -1,6 +1,5 @@
 """The programs that we depend on: run, with what they said when they fail, or only asked."""
 
-import errno
 import os
 import shutil
 import signal
@@ -12,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parity.core.errors import UserError
+from parity.core.errors import MAKE_ROOM, NO_ROOM, UserError
 
 FUSE, FULL = Path("/dev/fuse"), "the file system is full"
 _LINES_SHOWN = 20
 # How programs say that a disk or a quota is full, and how long one may take to clean up.
-_FULL = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
+_FULL = tuple(map(os.strerror, NO_ROOM))
 _LONGEST_END_SECONDS = 20
 
 
@@ -78,8 +77,7 @@ def output_of(
         last = "\n".join((stdout + stderr).splitlines()[-_LINES_SHOWN:])
         failed = f"this command failed with status {status}: {words}\n{last}"
         if any(said.lower() in (stderr or stdout).lower() for said in _FULL):
-            action = "make room and start Snakemake again: it goes on where it was"
-            raise UserError(f"{FULL}\n{failed}", action=action)
+            raise UserError(f"{FULL}\n{failed}", action=MAKE_ROOM)
         raise UserError(failed)
     return stdout
 

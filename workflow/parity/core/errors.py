@@ -15,6 +15,9 @@ LONGEST_VALUE, LONGEST_LINE = 100, 2000
 # How a message for the user begins, and the status with which a command ends after it, which is
 # no traceback's.
 REFUSAL, REFUSED = "parity: ", os.EX_DATAERR
+# What says that a disk or a quota is full, and what to do then.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+MAKE_ROOM = "make room and start Snakemake again: it goes on where it was"
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but the line's end and the tabulator
 
 
@@ -73,12 +76,11 @@ def shown_to_the_user(status: int = 1) -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except OSError as error:
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        is_full = error.errno in NO_ROOM
         if not (is_full or error.filename):
             raise
-        again = "make room and start Snakemake again: it goes on where it was"
         where = str(error.filename or "the file system of results/")
-        problem = UserError(f"{error.strerror}", where=where, action=again if is_full else "")
+        problem = UserError(f"{error.strerror}", where=where, action=MAKE_ROOM if is_full else "")
     print(f"{REFUSAL}{problem}", file=sys.stderr)
     sys.exit(status)
 

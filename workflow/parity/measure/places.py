@@ -21,7 +21,7 @@ import psutil
 
 from parity.benchmarks.model import Program
 from parity.core.commands import FULL
-from parity.core.errors import UserError
+from parity.core.errors import MAKE_ROOM, UserError
 from parity.core.files import digest
 from parity.measure.node import node_name
 from parity.plan.plan import Plan
@@ -175,8 +175,7 @@ def _own_file(path: Path) -> Iterator[int]:
 def refuse_when_full(folder: Path) -> None:
     """Refuse, by a UserError, to go on where a full disk may have cut a program's output off."""
     if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
-        action = "make room and start Snakemake again: it goes on where it was"
-        raise UserError(FULL, where=str(folder), action=action)
+        raise UserError(FULL, where=str(folder), action=MAKE_ROOM)
 
 
 def end_processes_in(folder: Path) -> None:
