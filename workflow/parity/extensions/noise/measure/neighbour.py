@@ -18,7 +18,7 @@ import psutil
 from parity.benchmarks.model import Program
 from parity.extensions.noise.runtimes.limited import CPU, NEIGHBOUR, Limited
 from parity.measure import gates, inner_command, places
-from parity.measure.attempt import Attempt, NotStarted, started_beside
+from parity.measure.attempt import Attempt, NotStarted, said_in, started_beside
 from parity.measure.documents import Gate
 from parity.measure.timed_process import kill_group
 
@@ -86,7 +86,7 @@ def _took_and_ended(loop: psutil.Process) -> float:
     return -math.inf
 
 
-def _begun(process: subprocess.Popen[bytes], words: Sequence[str], said: Path) -> psutil.Process:
+def _begun(process: subprocess.Popen[bytes], words: Sequence[str], log: Path) -> psutil.Process:
     """The loop itself, as soon as it took CPU time."""
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
@@ -95,8 +95,7 @@ def _begun(process: subprocess.Popen[bytes], words: Sequence[str], said: Path) -
                 if each.info["cmdline"] == [*words] and _taken(each):
                     return each
         time.sleep(0.02)
-    text = inner_command.without_evidence(said.read_bytes()).decode(errors="replace")
-    raise NotStarted(f"the neighbour did not start: {text.strip()[-600:] or 'it said nothing'}")
+    raise NotStarted(f"the neighbour did not start: {said_in(log)}")
 
 
 def _taken(process: psutil.Process) -> float:

@@ -24,11 +24,10 @@ from parity.core.files import sha256
 from parity.extensions.network_namespace import Namespace
 from parity.extensions.servers.benchmarks.service import Served, Service, server_cpus
 from parity.extensions.servers.measure import client
-from parity.extensions.servers.measure.client import client_link, client_mount, link_gate
 from parity.extensions.servers.measure.usage import SERVERS, usage
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
 from parity.measure import gates, inner_command, places
-from parity.measure.attempt import Attempt, NotStarted, Order, started_beside
+from parity.measure.attempt import Attempt, NotStarted, Order, said_in, started_beside
 from parity.measure.documents import Gate
 from parity.measure.timed_process import kill_group
 from parity.runtimes.model import Arm, Launch
@@ -56,12 +55,6 @@ class Server:
             return own and self.process.poll() is None
         return False
 
-    @property
-    def said(self) -> str:
-        """The end of its log, without the evidence."""
-        text = inner_command.without_evidence(self.log.read_bytes()).decode(errors="replace")
-        return text.strip()[-600:] or "it said nothing"
-
 
 def service_arm(order: Order) -> Arm:
     """Where its services run: natively if the program is in the arm as their client."""
@@ -78,10 +71,10 @@ def services(attempt: Attempt) -> Iterator[None]:
         with usage(attempt, served):
             yield
     else:
-        with client_link(rate := int(order.case.parameters.get("rate_mbit", 0))) as link:
+        with client.client_link(rate := int(order.case.parameters.get("rate_mbit", 0))) as link:
             with _servers(attempt, served, link) as judged, usage(attempt, served):
                 yield
-            judged.insert(0, link_gate(link, rate))
+            judged.insert(0, client.link_gate(link, rate))
         attempt.beside += judged
 
 
@@ -102,7 +95,7 @@ def _servers(attempt: Attempt, served: Served, link: Namespace) -> Iterator[list
             servers.append(server)
             # Behind a bridge a proxy answers the client before the server does.
             _wait_until_ready(server, None if is_bridged else link)
-        with client_mount(attempt, served, link) as mount, _told_of_ends(servers, end_mount):
+        with client.client_mount(attempt, served, link) as mount, _told_of_ends(servers, end_mount):
             attempt.on_stop.append(end_mount)
             attempt.commands[:0] = [server.command for server in servers]
             yield judged
@@ -163,7 +156,7 @@ def _wait_until_ready(server: Server, asks: Namespace | None) -> None:
             server.own = _own_process(server.service)  # before, it may be what prepares it
             return
         time.sleep(0.02)
-    raise NotStarted(f"service {server.service.name} did not start: {server.said}")
+    raise NotStarted(f"service {server.service.name} did not start: {said_in(server.log)}")
 
 
 def _answers(service: Service, asks: Namespace | None) -> bool:
@@ -210,7 +203,7 @@ def service_gate(order: Order, server: Server) -> Gate:
     """Whether a server ran to the end, where its arm says, on its CPUs, as the audited program."""
     name = server.service.name
     if not server.is_alive:
-        return Gate("service", False, f"{name} ended before the program did: {server.said}")
+        return Gate("service", False, f"{name} ended before the program did: {said_in(server.log)}")
     evidence = inner_command.evidence(server.log.read_text(errors="replace"))
     arm = service_arm(order)
     there = arm.as_server if isinstance(arm, DockerBridge) else arm
