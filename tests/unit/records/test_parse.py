@@ -1,5 +1,7 @@
 """Parsing gathered rows: what becomes of a run that was interrupted, stopped or left behind."""
 
+import filecmp
+import json
 from pathlib import Path
 
 import pytest
@@ -9,10 +11,14 @@ from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.measure.documents import Binary
 from parity.measure.progress import outputs_of
-from parity.records import schema
-from parity.records.parse import measured_binary, parse_block
+from parity.plan.plan import read_plan
+from parity.records import parse, schema
+from parity.records.dataset import parse_dataset
+from parity.records.parse import OF_BLOCKS, measured_binary, parse_block
 
-GOLDEN = Path(__file__).parents[2] / "golden/sysbench/real.txt"
+TESTS = Path(__file__).parents[2]
+GOLDEN = TESTS / "golden/sysbench/real.txt"
+ARCHIVE = TESTS.parent / "results/archive/machine-2026-11-20"
 PARAMETERS = {"prime": 10000, "events": 2800, "threads": 1}
 CASE = {"case": "sysbench", "benchmark": "sysbench", "parameters": PARAMETERS, "primary": ["time"]}
 RUNTIMES = {"native-a": "native", "docker": "docker"}
@@ -133,3 +139,38 @@ def test_side_by_side_its_cpu_time_is_all_that_counts_of_a_program(told, values,
     assert {"time", *values} <= {row["metric"] for row in in_turn}
     assert {row["metric"]: row["value"] for row in rows} == values
     assert all(row["primary"] == (row["metric"] == "cpu_seconds") for row in rows)
+
+
+@pytest.mark.parametrize(("of_raw", "lost"), [([2, 2, 3], ""), ([0, 2], "0"), ([3, 5], "5")])
+def test_attempts_go_to_their_blocks_and_none_is_left_behind(tmp_path, of_raw, lost) -> None:
+    """Attempts of blocks that nothing else tells of were passed over."""
+    raw = [_raw("docker") | {"block": str(number)} for number in of_raw]
+    blocks = [_entry() | {"block": str(number)} for number in (1, 2, 3, 4)]
+    schema.write_rows(schema.RAW, raw, tmp_path / "raw.parquet")
+    schema.write_rows(schema.BLOCKS, blocks, tmp_path / "blocks.parquet")
+    if lost:
+        with pytest.raises(UserError, match=f"attempts of block {lost}, and no record"):
+            list(parse.left_by_blocks(tmp_path))
+        return
+    found = [(entry["block"], len(made)) for entry, made in parse.left_by_blocks(tmp_path)]
+    assert found == [("1", 0), ("2", 2), ("3", 1), ("4", 0)]
+
+
+def test_several_processes_write_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(parse, "WORTH_PROCESSES", 1)
+    parse_dataset(ARCHIVE, tmp_path)
+    for name in (*OF_BLOCKS, "images"):
+        file = f"{name}.parquet"
+        assert filecmp.cmp(tmp_path / file, ARCHIVE / "records" / file, shallow=False), name
+
+
+def test_a_broken_record_in_a_process_of_its_own_is_one_message(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(parse, "WORTH_PROCESSES", 1)
+    raw = list(schema.read_rows(schema.RAW, ARCHIVE / "records/raw.parquet"))
+    raw[0]["record"] = json.dumps({"version": 99})
+    schema.write_rows(schema.RAW, raw, tmp_path / "raw.parquet")
+    blocks = schema.read_rows(schema.BLOCKS, ARCHIVE / "records/blocks.parquet")
+    schema.write_rows(schema.BLOCKS, blocks, tmp_path / "blocks.parquet")
+    with pytest.raises(UserError) as refused:
+        list(parse.parsed_blocks(read_plan(ARCHIVE / "plan.json"), tmp_path))
+    assert f"{raw[0]['block']}, {raw[0]['run']}, attempt 1" in refused.value.where

@@ -2,6 +2,7 @@
 
 import filecmp
 import random
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
+from parity.core.errors import UserError
 from parity.core.package import PACKAGE
 from parity.core.settings import load_yaml
 from parity.records import schema
@@ -95,3 +99,52 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path, version: dict) -> 
     said = version.get(b"schema_version", b"none").decode()
     with pytest.raises(ValueError, match=rf"old\.parquet.*version {said}.*version 1"):
         schema.read(schema.BLOCKS, path)
+
+
+numbers = st.lists(st.integers(0, 10**6), max_size=30, unique=True).map(sorted)
+
+
+def _rows(names: list[int]) -> list[dict]:
+    return [ROW | {"block": f"{name:07d}"} for name in names]
+
+
+@given(numbers)
+def test_few_rows_are_written_as_in_one_piece(names: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        one, other = Path(folder, "one"), Path(folder, "other")
+        schema.write(schema.BLOCKS, _rows(names), one)
+        schema.write_rows(schema.BLOCKS, _rows(names), other)
+        assert filecmp.cmp(one, other, shallow=False)
+        assert list(schema.read_rows(schema.BLOCKS, other)) == _rows(names)
+
+
+def test_many_rows_make_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "MOST_ROWS", 10)
+    path = tmp_path / "blocks.parquet"
+    schema.write_rows(schema.BLOCKS, iter(_rows(list(range(35)))), path)
+    assert pq.ParquetFile(path).num_row_groups == 4
+    assert list(schema.read_rows(schema.BLOCKS, path)) == _rows(list(range(35)))
+    assert schema.read(schema.BLOCKS, path).to_pylist() == _rows(list(range(35)))
+
+
+def test_columns_of_more_than_two_gibibytes_are_gathered(tmp_path: Path) -> None:
+    """Arrow's columns of text end there: 160 runs of 8,192 ranks each were beyond it."""
+    path, said = tmp_path / "blocks.parquet", "x" * 13_500_000
+    rows = (row | {"record": said} for row in _rows(list(range(160))))
+    schema.write_rows(schema.BLOCKS, rows, path)
+    assert pq.read_metadata(path).num_rows == 160
+    assert all(row["record"] == said for row in schema.read_rows(schema.BLOCKS, path))
+
+
+def test_a_file_that_failed_half_way_is_no_table_and_one_of_another_is_refused(tmp_path) -> None:
+    def broken():
+        yield from _rows([1])
+        raise OSError("gone")
+
+    path = tmp_path / "blocks.parquet"
+    with pytest.raises(OSError, match="gone"):
+        schema.write_rows(schema.BLOCKS, broken(), path)
+    assert not list(schema.read_rows(schema.BLOCKS, path))
+    schema.write_rows(schema.BLOCKS, [], path)
+    with pytest.raises(UserError, match=r"columns of table raw .* differ in .*, stdout"):
+        list(schema.read_rows(schema.RAW, path))
