@@ -15,11 +15,7 @@ from parity.benchmarks.model import SOFTWARE, Outputs, Parsed, Program
 from parity.extensions.servers.benchmarks import glusterfs, orangefs
 from parity.extensions.servers.benchmarks.file_server import FIO, FileServer
 from parity.extensions.servers.benchmarks.local_files import BENCHMARK
-from parity.extensions.servers.benchmarks.service import (
-    cannot_serve,
-    client_cpus,
-    server_cpus,
-)
+from parity.extensions.servers.benchmarks.service import cannot_serve, client_cpus, server_cpus
 from parity.measure.places import NEEDS, staged_program
 
 SERVED = [each for each in benchmarks().values() if isinstance(each, FileServer) and each.mount]
@@ -34,8 +30,9 @@ ORANGEFS = benchmark_of("orangefs", OF_SITE)
 SNAPSHOT = GOLDEN / "servers.txt"
 
 
-def parse(text: str, **asked) -> Parsed:
-    return BENCHMARK.parse(Outputs(stdout=text, parameters=defaults(BENCHMARK, **SMALL | asked)))
+def parse(text: str, benchmark: FileServer = BENCHMARK, **asked) -> Parsed:
+    asked = defaults(benchmark, **OF_SITE | asked)
+    return benchmark.parse(Outputs(stdout=text, parameters=asked))
 
 
 def lines_of(program: Program) -> list[str]:
@@ -65,22 +62,36 @@ def test_a_run_that_failed_or_another_is_refused(name, asked, reason):
     assert (refused.valid, refused.reason, refused.metrics) == (False, reason, ())
 
 
-@pytest.mark.parametrize(("old", "new", "reason"), [
-    ('"bs" : "1M"', '"bs" : "1k"', "wrong-size"),
-    ('"end_fsync" : "1"', '"end_fsync" : "0"', "wrong-size"),
-    ('"ioengine" : "psync"', '"ioengine" : "mmap"', "wrong-size"),
-    ('"size" : "67108864"', '"size" : "67108865"', "wrong-size"),
-    ('"io_bytes" : 67108864', '"io_bytes" : 67108863', "wrong-size"),
-    ('"total_ios" : 64', '"total_ios" : 63', "wrong-size"),
-    ('"short_ios" : 0', '"short_ios" : 1', "wrong-size"),
-    ('"error" : 0', '"error" : 5', "wrong-size"), ("fio-3.33", "fio-2.1", "wrong-size"),
-    ('"jobs" : [', '"jobs" : 7, "others" : [', "unparsable"),
-    ('"name" : "check",', '"name" : "read",', "wrong-size"),
+OF_FIO, OF_IOR = ("fio/real-1.txt", BENCHMARK), ("orangefs/real.txt", ORANGEFS)
+
+
+@pytest.mark.parametrize(("run", "old", "new", "reason"), [
+    (OF_FIO, '"bs" : "1M"', '"bs" : "1k"', "wrong-size"),
+    (OF_FIO, '"end_fsync" : "1"', '"end_fsync" : "0"', "wrong-size"),
+    (OF_FIO, '"ioengine" : "psync"', '"ioengine" : "mmap"', "wrong-size"),
+    (OF_FIO, '"size" : "67108864"', '"size" : "67108865"', "wrong-size"),
+    (OF_FIO, '"io_bytes" : 67108864', '"io_bytes" : 67108863', "wrong-size"),
+    (OF_FIO, '"total_ios" : 64', '"total_ios" : 63', "wrong-size"),
+    (OF_FIO, '"short_ios" : 0', '"short_ios" : 1', "wrong-size"),
+    (OF_FIO, '"error" : 0', '"error" : 5', "wrong-size"),
+    (OF_FIO, "fio-3.33", "fio-2.1", "wrong-size"),
+    (OF_FIO, '"jobs" : [', '"jobs" : 7, "others" : [', "unparsable"),
+    (OF_FIO, '"name" : "check",', '"name" : "read",', "wrong-size"),
+    (OF_IOR, '"checkRead": 1', '"checkRead": 0', "wrong-size"),
+    (OF_IOR, '"fsync": 1', '"fsync": 0', "wrong-size"),
+    (OF_IOR, '"blockSize": 67108864', '"blockSize": 1048576', "wrong-size"),
+    (OF_IOR, '"api": "POSIX"', '"api": "MMAP"', "wrong-size"),
+    (OF_IOR, '"Version": "4.1.0+dev"', '"Version": "3.3.0"', "wrong-size"),
+    (OF_IOR, '"bwMeanMIB": 91.5545', '"bwMeanMIB": 92.5545', "contradictory"),
+    (OF_IOR, '"bwMiB": 91.5545', '"bwMiB": 0.0000', "contradictory"),
+    (OF_IOR, "\n}\n{", "\n}\nERROR: no space\n{", "unparsable"),
+    (OF_IOR, '"Finished"', "", "truncated"),
 ])  # fmt: skip
-def test_output_of_another_run_is_refused(old, new, reason):
-    text = golden("fio/real-1.txt")
+def test_output_of_another_run_is_refused(run, old, new, reason):
+    file, benchmark = run
+    text = golden(file)
     assert old in text
-    assert parse(text.replace(old, new)).reason == reason
+    assert parse(text.replace(old, new), benchmark).reason == reason
 
 
 def test_each_file_goes_into_transfers_of_a_mebibyte():
@@ -179,32 +190,12 @@ def test_the_client_has_the_first_half_of_the_cpus_and_the_servers_the_second(
     assert (client_cpus(cpus), server_cpus(cpus)) == (client, servers)
 
 
-def parse_ior(text: str) -> Parsed:
-    return ORANGEFS.parse(Outputs(stdout=text, parameters=defaults(ORANGEFS, **OF_SITE)))
-
-
 def test_numbers_of_ior_on_orangefs():
-    parsed = parse_ior(golden("orangefs/real.txt"))
+    parsed = parse(golden("orangefs/real.txt"), ORANGEFS)
     assert parsed.valid, parsed.detail
     told = {"write": 91.5545, "read": 85.0046, "time": 64 / 91.5545 + 64 / 85.0046}
     assert values(parsed) == pytest.approx(told)
-    assert parse_ior(golden("orangefs/failed.txt")).reason == "validation-failed"
-
-
-@pytest.mark.parametrize(("old", "new", "reason"), [
-    ('"checkRead": 1', '"checkRead": 0', "wrong-size"),
-    ('"fsync": 1', '"fsync": 0', "wrong-size"),
-    ('"blockSize": 67108864', '"blockSize": 1048576', "wrong-size"),
-    ('"api": "POSIX"', '"api": "MMAP"', "wrong-size"),
-    ('"Version": "4.1.0+dev"', '"Version": "3.3.0"', "wrong-size"),
-    ('"bwMeanMIB": 91.5545', '"bwMeanMIB": 92.5545', "contradictory"),
-    ('"bwMiB": 91.5545', '"bwMiB": 0.0000', "contradictory"),
-    ("\n}\n{", "\n}\nERROR: no space\n{", "unparsable"), ('"Finished"', "", "truncated"),
-])  # fmt: skip
-def test_another_run_of_ior_is_refused(old, new, reason):
-    text = golden("orangefs/real.txt")
-    assert old in text
-    assert parse_ior(text.replace(old, new)).reason == reason
+    assert parse(golden("orangefs/failed.txt"), ORANGEFS).reason == "validation-failed"
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 4])

@@ -50,6 +50,13 @@ AFTER = Reading(
 SERVED = Served((Service("any", ("/bin/served",)),), monitor_hz=10)
 
 
+@pytest.fixture(autouse=True)
+def servers(monkeypatch, tmp_path):
+    """A folder of servers in which there is none but those that a test starts."""
+    monkeypatch.setattr(usage, "SERVERS", tmp_path / "servers")
+    return tmp_path / "servers"
+
+
 def _order(inside: str = "servers", inherits: bool = True):
     return SimpleNamespace(
         program=Program(("/bin/true",), (0,), beside=SERVED, then=(("/bin/true",),)),
@@ -98,9 +105,8 @@ def test_what_is_no_number_or_no_size_makes_no_metric(told, size, counted):
     assert [each.name for each in made] == counted
 
 
-def test_a_server_is_found_by_its_working_folder_and_its_work_is_counted(tmp_path, monkeypatch):
-    (folder := tmp_path / "servers" / "busy").mkdir(parents=True)
-    monkeypatch.setattr(usage, "SERVERS", tmp_path / "servers")
+def test_a_server_is_found_by_its_working_folder_and_its_work_is_counted(servers, tmp_path):
+    (folder := servers / "busy").mkdir(parents=True)
     loop = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass\n"
     loop += "print(flush=True)\ninput()"
     words = [sys.executable, "-c", loop]
@@ -120,8 +126,7 @@ def test_a_server_is_found_by_its_working_folder_and_its_work_is_counted(tmp_pat
     assert 0.05 < float(told["usage_server_cpu_seconds"]) < 1.2
 
 
-def test_a_named_process_has_its_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(usage, "SERVERS", tmp_path / "none")
+def test_a_named_process_has_its_part(tmp_path):
     sleeper = subprocess.Popen(["/bin/sleep", "60"], cwd=tmp_path)
     try:
         found = reading({"sleep": usage.CARRIER}).processes
@@ -132,8 +137,7 @@ def test_a_named_process_has_its_part(tmp_path, monkeypatch):
     assert {key[0] for key in found} == {"carrier"}
 
 
-def test_bytes_of_an_interface_are_those_that_were_sent(tmp_path, monkeypatch):
-    monkeypatch.setattr(usage, "SERVERS", tmp_path / "none")
+def test_bytes_of_an_interface_are_those_that_were_sent():
     with socket.create_server(("127.0.0.1", 0)) as listening:
         before = reading({})
         with socket.create_connection(listening.getsockname()) as client:
@@ -147,8 +151,7 @@ def test_bytes_of_an_interface_are_those_that_were_sent(tmp_path, monkeypatch):
     assert int(told["usage_received.lo"]) == int(told["usage_sent.lo"]) >= 8 * MIB
 
 
-def test_what_is_still_in_memory_counts_as_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(usage, "SERVERS", tmp_path / "none")
+def test_what_is_still_in_memory_counts_as_written(tmp_path):
     before = reading({})
     if "disk_written_bytes" not in before.counts:
         pytest.skip("this node has no disk of its own")
@@ -168,7 +171,6 @@ def test_pressure_is_read_where_the_kernel_tells_it(tmp_path):
 
 
 def test_a_monitor_reads_beside_the_body_and_tells_its_own_cost(tmp_path, monkeypatch):
-    monkeypatch.setattr(usage, "SERVERS", tmp_path / "none")
     monkeypatch.setattr(usage, "HOST_ADDRESS", "203.0.113.254")
     attempt = Attempt(_order(), None, tmp_path)
     before = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
@@ -190,8 +192,7 @@ def test_a_monitor_reads_beside_the_body_and_tells_its_own_cost(tmp_path, monkey
     assert used["usage_link"] == ""
 
 
-def test_a_monitor_ends_where_the_body_fails(tmp_path, monkeypatch):
-    monkeypatch.setattr(usage, "SERVERS", tmp_path / "none")
+def test_a_monitor_ends_where_the_body_fails(tmp_path):
     with pytest.raises(KeyError), usage.usage(Attempt(_order(), None, tmp_path), SERVED):
         raise KeyError
     assert (tmp_path / "files/usage.jsonl").exists()

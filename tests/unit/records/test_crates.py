@@ -79,13 +79,18 @@ def problems(crate: Path) -> set[str]:
     return {f"{issue.check.identifier}: {issue.message}" for issue in found.get_issues()}
 
 
-@pytest.mark.parametrize("plan", ARCHIVES, ids=lambda path: path.parent.name)
-def test_an_archive_is_the_crate_that_follows_from_it(plan: Path, tmp_path: Path) -> None:
-    again = tmp_path / plan.parent.name
-    again.mkdir()
-    for path in plan.parent.iterdir():
+def without_crate(archive: Path, folder: Path) -> Path:
+    """All of an archive but its crate, by links in a new folder of its name."""
+    (again := folder / archive.name).mkdir()
+    for path in archive.iterdir():
         if path.name != CRATE:
             (again / path.name).symlink_to(path)
+    return again
+
+
+@pytest.mark.parametrize("plan", ARCHIVES, ids=lambda path: path.parent.name)
+def test_an_archive_is_the_crate_that_follows_from_it(plan: Path, tmp_path: Path) -> None:
+    again = without_crate(plan.parent, tmp_path)
     assert write_crate(again).read_bytes() == (plan.parent / CRATE).read_bytes()
 
 
@@ -101,11 +106,8 @@ def test_the_profile_s_validator_accepts_it(plan: Path) -> None:
 
 def test_the_validator_would_notice_what_is_missing(tmp_path: Path) -> None:
     archive = ARCHIVES[0].parent
-    for path in archive.iterdir():
-        if path.name != CRATE:
-            (tmp_path / path.name).symlink_to(path)
-    document = json.loads((archive / CRATE).read_text())
+    again, document = without_crate(archive, tmp_path), json.loads((archive / CRATE).read_text())
     (action,) = (each for each in document["@graph"] if each["@id"] == "#measurement")
     del action["instrument"]
-    (tmp_path / CRATE).write_text(json.dumps(document))
-    assert problems(tmp_path) - WISHES
+    (again / CRATE).write_text(json.dumps(document))
+    assert problems(again) - WISHES
