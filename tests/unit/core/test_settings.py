@@ -54,6 +54,10 @@ BAD_STUDIES = {
     **{f"text: {name}": (STUDY, text, [words]) for name, (text, words) in TABLES["texts"].items()},
     **{f"allocations: {name}": (SCALING, _set("scales smoke allocations hpcc", value), [words])
        for name, (value, words) in TABLES["allocations"].items()},
+    "allocations: of what is not placed": (
+        SCALING, _set("benchmarks sysbench", {"margin_percent": 1, "allocations": ["1x1"]}),
+        ["sysbench is not placed on allocations"],
+    ),
 }  # fmt: skip
 
 
@@ -121,16 +125,11 @@ def test_containers_of_a_node_are_a_parameter_only_where_they_are_written(tmp_pa
     assert of_all == [None, 1, 2] and "containers_per_node" not in cases[0].parameters
 
 
-def test_allocations_are_for_benchmarks_that_can_use_them(tmp_path: Path) -> None:
-    def more(document) -> None:
-        document["benchmarks"]["sysbench"] = {"margin_percent": 1, "allocations": ["1x1"]}
-
+def test_allocations_are_needed_by_benchmarks_that_are_placed(tmp_path: Path) -> None:
     def less(document) -> None:
         del document["benchmarks"]["netpipe"]["allocations"]
         del document["scales"]["virtual"]["allocations"]["netpipe"]
 
-    with pytest.raises(UserError, match="sysbench is not placed on allocations"):
-        load_study(_write(tmp_path, more, SCALING), "smoke")
     with pytest.raises(UserError, match="netpipe needs the allocations"):
         load_study(_write(tmp_path, less, SCALING), "virtual")
 
