@@ -273,14 +273,11 @@ def _p_of_fit(above: NDArray[np.float64], tail: Tail) -> float:
 
 def _distance(above: NDArray[np.float64], tail: Tail) -> float:
     """Kolmogorov and Smirnov's: the largest distance of the shares below from their law."""
-    # By the law's own formula, since scipy takes longer to make a distribution than to use it.
     shape, scale = float(tail.shape[0]), float(tail.scale[0])
     scaled, count = np.sort(above) / scale, len(above)
-    if abs(shape) < 1e-9:
-        below = -np.expm1(-scaled)
-    else:
-        # Below zero the law ends where this does.
-        below = -np.expm1(-np.log1p(np.maximum(shape * scaled, -1 + 1e-15)) / shape)
+    # The law as scipy has it, which takes longer to make a distribution than to use it. With a
+    # shape below zero it ends, and all lies below what is beyond.
+    below = np.nan_to_num(-scipy.special.inv_boxcox1p(-scaled, -shape), nan=1.0)
     places = np.arange(count + 1) / count
     return float(max((places[1:] - below).max(), (below - places[:-1]).max()))
 
