@@ -85,9 +85,9 @@ def with_events(data: JudgingData, values: pd.DataFrame) -> JudgingData:
 
 def _sources(plan: Plan, case: Case) -> dict[str, str]:
     """The arms of a simulation, each with the one whose runs it is made of."""
-    own = plan.aa_pair if case.benchmark == NOISE_REPLAY else plan.arms
-    more = {study.INJECTED: plan.reference} if case.benchmark == NOISE_REPLAY else {}
-    return {arm: arm for arm in own} | more
+    if case.benchmark == NOISE_REPLAY:
+        return {arm: arm for arm in plan.aa_pair} | {study.INJECTED: plan.reference}
+    return {arm: arm for arm in plan.arms}
 
 
 def _cases(plan: Plan) -> dict[str, tuple[str, Case]]:
