@@ -2,11 +2,11 @@
 
 import json
 import math
-from dataclasses import replace as with_values
 from pathlib import Path
 
 import claims_data
 import numpy as np
+import pandas as pd
 import pytest
 from benchmark_help import defaults
 from scipy import stats
@@ -439,13 +439,15 @@ def test_without_events_all_tables_are_empty_and_have_their_columns(tmp_path: Pa
 
 
 def test_an_arm_whose_runs_had_several_limits_follows_no_law() -> None:
+    def limit_of(*runs: dict[str, float]) -> tuple[int, int] | None:
+        made = pd.DataFrame({("a", f"b{number}"): run for number, run in enumerate(runs)}).T
+        return study._limit(study._Recorded("c", made, Path()), "a")
+
     facts = {LOOKED: 1.0, QUOTA: 0.5, PERIOD: 0.1}
-    of_case = study._Recorded("c", {("a", "b1"): facts, ("a", "b2"): facts}, {}, Path())
-    assert study._limit(of_case, "a") == (50_000, 100_000)
+    assert limit_of(facts, facts) == (50_000, 100_000)
     for other in ({QUOTA: 0.4}, {QUOTA: 1.5}):
-        changed = {("a", "b1"): facts, ("a", "b2"): facts | other}
-        assert study._limit(with_values(of_case, facts=changed), "a") is None
-    assert study._limit(with_values(of_case, facts={("a", "b1"): {LOOKED: 1.0}}), "a") is None
+        assert limit_of(facts, facts | other) is None
+    assert limit_of({LOOKED: 1.0}) is None
 
 
 @pytest.mark.parametrize("shape", [0.5, 0.0, -0.3])

@@ -32,21 +32,20 @@ class _Recorded:
     """What a dataset holds of one case: its runs by arm and block, and where their events are."""
 
     case: str
-    facts: Mapping[tuple[str, str], Mapping[str, float]]  # the numbers of each run by metric
-    runs: Mapping[tuple[str, str], str]  # the id of each
+    runs: pd.DataFrame  # sorted; of each its id (`run`), and its numbers by metric
     folder: Path
 
     def blocks(self, arm: str) -> list[str]:
-        return sorted(block for of_arm, block in self.facts if of_arm == arm)
+        return [block for of_arm, block in self.runs.index if of_arm == arm]
 
     def windows(self, arm: str, block: str) -> list[Window]:
-        seconds = self.facts[arm, block][LOOKED]
+        seconds: Any = self.runs.at[(arm, block), LOOKED]
         return durations.split(block, seconds, *events.of_run(self.folder, self.case, arm, block))
 
     def keys(self) -> list[Key]:
         """The windows of all arms, each once."""
-        looked = {(block, facts[LOOKED]) for (_, block), facts in self.facts.items()}
-        return sorted({(block, part) for block, s in looked for part in range(parts_of(s))})
+        looked = zip(self.runs.index, self.runs[LOOKED], strict=True)
+        return sorted({(block, part) for (_, block), s in looked for part in range(parts_of(s))})
 
     def value(
         self, case: str, arm: str, block: str, metric: tuple[str, str], value: float
@@ -54,7 +53,8 @@ class _Recorded:
         """A row of `event_values`."""
         return {
             "case": case, "metric": metric[0], "arm": arm, "block": block,
-            "run": self.runs[arm, block], "value": value, "unit": metric[1], "better": "lower",
+            "run": self.runs.at[(arm, block), "run"], "value": value, "unit": metric[1],
+            "better": "lower",
         }  # fmt: skip
 
 
@@ -128,24 +128,18 @@ def injected_case(case: str, ranks: int, step: float, microseconds: int) -> str:
 def _recorded(dataset: Path, folder: Path) -> Iterator[_Recorded]:
     """The cases that looked for a known time, of the values that count."""
     values = schema.read(tables.VALUES, dataset / "analysis/values.parquet").to_pandas()
-    there = set(values.loc[values["metric"] == LOOKED, "case"])
+    there = values.loc[values["metric"] == LOOKED, "case"]
     for case, rows in values[values["case"].isin(there)].groupby("case"):
-        facts, runs = dict[tuple[str, str], dict[str, float]](), dict[tuple[str, str], str]()
-        columns = ("arm", "block", "run", "metric", "value")
-        for arm, block, run, metric, value in tables.tuples(rows, *columns):
-            facts.setdefault((arm, block), {})[metric] = value
-            runs[arm, block] = run
-        yield _Recorded(str(case), facts, runs, folder)
+        runs = rows.pivot(index=["arm", "block", "run"], columns="metric", values="value")
+        yield _Recorded(str(case), runs.reset_index("run"), folder)
 
 
 def _limit(case: _Recorded, arm: str) -> tuple[int, int] | None:
     """Quota and period in µs of an arm whose runs all had the same limit of less than a CPU."""
-    limits = set()
-    for block in case.blocks(arm):
-        facts = case.facts[arm, block]
-        period = round(1e6 * facts.get(PERIOD, 0))
-        limits.add((round(facts.get(QUOTA, 0) * period), period))
-    ((quota, period), *others) = limits
+    told = case.runs.loc[[arm]].reindex(columns=[QUOTA, PERIOD]).fillna(0)
+    periods = [round(1e6 * period) for period in told[PERIOD]]
+    quotas = [round(quota * period) for quota, period in zip(told[QUOTA], periods, strict=True)]
+    ((quota, period), *others) = {*zip(quotas, periods, strict=True)}
     return (quota, period) if not others and 0 < quota < period else None
 
 
