@@ -11,7 +11,7 @@ import pandas as pd
 from parity.analysis import tables
 from parity.analysis.methods import resampled
 from parity.extensions.noise.analysis import durations, replay
-from parity.extensions.noise.analysis.durations import Key, Window, parts_of
+from parity.extensions.noise.analysis.durations import Key, Window, interrupted, parts_of
 from parity.plan.plan import PLAN, read_plan
 from parity.records import events, schema
 from parity.records.events import LOOKED, PERIOD, QUOTA
@@ -101,16 +101,19 @@ def of_runs(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
                 if level is not None:
                     made.append(case.value(case.case, arm, block, RETURN_LEVEL, level))
             is_long = _median_looked(runs) >= 1e9 * LONG_SECONDS
-            more = _interrupted(runs) if is_long and arm == plan.reference else {}
             for step in replay.STEPS:
                 for ranks, block, slowdown in (found := list(_slowdowns(runs, step))):
                     name = replay_case(case.case, ranks, step)
                     made.append(case.value(name, arm, block, SLOWDOWN, slowdown))
-                if is_long and arm in plan.aa_pair:
-                    for us in INJECTED_US:
-                        made += _step_times(case, arm, step, us, found)
-                for us, interrupted in more.items():
-                    rows = _step_times(case, arm, step, us, _slowdowns(interrupted, step))
+                for us in INJECTED_US if is_long and arm in plan.aa_pair else ():
+                    made += _step_times(case, arm, step, us, found)
+            for us in INJECTED_US if is_long and arm == plan.reference else ():
+                more = {
+                    block: [interrupted(each, INJECTED_PER_SECOND, 1000 * us) for each in run]
+                    for block, run in runs.items()
+                }
+                for step in replay.STEPS:
+                    rows = _step_times(case, arm, step, us, _slowdowns(more, step))
                     made += [row | {"arm": INJECTED} for row in rows]
     return {"event_values": tables.frame(VALUES["event_values"], made)}
 
@@ -161,15 +164,6 @@ def _slowdowns(
 def _median_looked(of_runs: Mapping[str, list[Window]]) -> float:
     """How long a run looked, ns."""
     return float(np.median([sum(w.duration for w in run) for run in of_runs.values()]))
-
-
-def _interrupted(runs: Mapping[str, list[Window]]) -> dict[int, dict[str, list[Window]]]:
-    """The runs with more events of each length, by that in µs."""
-    return {
-        us: {block: [durations.interrupted(window, INJECTED_PER_SECOND, 1000 * us)
-                     for window in run] for block, run in runs.items()}
-        for us in INJECTED_US
-    }  # fmt: skip
 
 
 def _step_times(
