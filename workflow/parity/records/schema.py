@@ -90,8 +90,7 @@ def to_table(schema: TableSchema, rows: Iterable[Mapping[str, Any]]) -> pa.Table
     rows = list(rows)
     names, required = {*schema.arrow.names}, [c.name for c in schema.columns if not c.nullable]
     if all(row.keys() == names for row in rows):
-        columns = {name: [row[name] for row in rows] for name in schema.arrow.names}
-        table = pa.Table.from_pydict(columns, schema=schema.arrow)
+        table = pa.Table.from_pylist(rows, schema=schema.arrow)
         if not any(table[name].null_count for name in required):
             return table.sort_by([(key, "ascending") for key in schema.order])
     wrong = (
