@@ -19,7 +19,7 @@ from scipy import special
 from parity.analysis import outcomes, tables
 from parity.analysis.analysis import Analysed, Key
 from parity.analysis.conclusions import Conclusion
-from parity.analysis.contrast import over
+from parity.analysis.contrast import natives, over
 from parity.analysis.dataset import Dataset, worst
 from parity.analysis.decision import Decision, decide_change
 from parity.analysis.estimate import Interval, student, welch_interval
@@ -182,12 +182,11 @@ def _gated(decision: Decision, key: Key, fresh: Analysed, archive: Analysed) -> 
     """
     case, metric, arm = key
     for analysed, where in ((archive, THERE), (fresh, HERE)):
-        plan, natives = analysed.dataset.plan, analysed.natives[case, metric]
-        contrast = over(case, metric, arm, natives, decision.margin)
-        pair = over(case, metric, plan.double, (plan.reference,), decision.margin)
-        objection = analysed.engine.evidence(contrast).objection
-        gates = analysed.engine.gates(contrast, pair, natives)
-        gated = decision.without_claim(objection).gated(*gates)
+        engine, of_case = analysed.engine, natives(analysed.dataset.plan, case)
+        contrast = over(case, metric, arm, of_case, decision.margin)
+        pair = engine.pair(case, metric, decision.margin)
+        objection = engine.evidence(contrast).objection
+        gated = decision.without_claim(objection).gated(*engine.gates(contrast, pair))
         if gated.reason != decision.reason:
             return replace(gated, reason=f"{gated.reason} {where}")
     return decision

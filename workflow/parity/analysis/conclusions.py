@@ -126,11 +126,10 @@ def comparisons(engine: Engine) -> Iterator[tuple[Conclusion, Contrast]]:
     for (case, metric), arms in sorted(arms_of.items()):
         of_time = plan.case(case).margin if metric == CPU_SECONDS.metric else None
         margin = dataset.margins.get((case, metric), of_time)
-        alone, of_case = (plan.reference,), natives(plan, case)
-        pair = over(case, metric, plan.double, alone, margin)
+        pair, of_case = engine.pair(case, metric, margin), natives(plan, case)
         for arm in sorted(arms - {plan.reference}):
-            contrast = over(case, metric, arm, of_case if arm != plan.double else alone, margin)
-            yield _concluded(engine, ARM, contrast, (pair,), pair, of_case), contrast
+            contrast = pair if arm == plan.double else over(case, metric, arm, of_case, margin)
+            yield _concluded(engine, ARM, contrast, pair), contrast
 
 
 def steps(engine: Engine) -> Iterator[Conclusion]:
@@ -141,16 +140,15 @@ def steps(engine: Engine) -> Iterator[Conclusion]:
         ladder = rungs(plan, arms)
         if margin is None or not ladder:
             continue
-        of_case = natives(plan, case)
-        pair = over(case, metric, plan.double, (plan.reference,), margin)
+        pair = engine.pair(case, metric, margin)
         for arm in (arm for arm in arms if arm not in plan.aa_pair):
             below = ladder[: ladder.index(arm)] if arm in ladder else ladder
             nearest = (over(case, metric, arm, (rung,), margin) for rung in reversed(below))
             paired = (each for each in nearest if engine.evidence(each).blocks)
-            contrast = next(paired, None) or over(case, metric, arm, of_case, margin)
-            yield _concluded(engine, STEP, contrast, (pair,), pair, of_case)
+            contrast = next(paired, None) or over(case, metric, arm, natives(plan, case), margin)
+            yield _concluded(engine, STEP, contrast, pair)
         if plan.double in arms:
-            yield _concluded(engine, STEP, pair, (pair,), pair, of_case)
+            yield _concluded(engine, STEP, pair, pair)
 
 
 def crossed(engine: Engine, crossing: Crossing) -> Iterator[Conclusion]:
@@ -160,23 +158,19 @@ def crossed(engine: Engine, crossing: Crossing) -> Iterator[Conclusion]:
     for a container's own effect, that the pair has none itself.
     """
     plan, alone = engine.dataset.plan, (engine.dataset.plan.reference,)
-    gating = ARM_OVERALL, INTERACTION
-    gates = {form: crossing.contrast(form, plan.double, alone) for form in gating}
-    pairs, of_cases = tuple(gates.values()), natives(plan, *crossing.cases)
     arms_of = [engine.dataset.arms_of(case) for case in crossing.cases]
     for arm in (arm for arm in arms_of[0] if arm in arms_of[1] and arm != plan.positive_arm):
-        own = of_cases if arm != plan.double else alone
+        own = natives(plan, *crossing.cases) if arm != plan.double else alone
         for form in CROSSED if arm != plan.reference else (LEVEL,):
-            contrast = crossing.contrast(form, arm, own)
-            gate = gates[ARM_OVERALL if form == ARM_OVERALL else INTERACTION]
-            yield _concluded(engine, form, contrast, pairs, gate, of_cases, crossing)
+            gating = ARM_OVERALL if form == ARM_OVERALL else INTERACTION
+            gate = crossing.contrast(gating, plan.double, alone)
+            yield _concluded(engine, form, crossing.contrast(form, arm, own), gate, crossing)
 
 
 def _concluded(
-    engine: Engine, form: str, contrast: Contrast, pairs: tuple[Contrast, ...], gate: Contrast,
-    of_cases: tuple[str, ...], crossing: Crossing | None = None,
-) -> Conclusion:  # fmt: skip
-    """A row: the decision, and what it is of; `of_cases` are the natives of its cases."""
+    engine: Engine, form: str, contrast: Contrast, gate: Contrast, crossing: Crossing | None = None
+) -> Conclusion:
+    """A row: the decision, and what it is of."""
     dataset, sides = engine.dataset, (contrast.arm, contrast.reference)
     of_case = engine.numbers(contrast.cases[0], contrast.metric)
     blocks = engine.evidence(contrast).blocks
@@ -192,7 +186,7 @@ def _concluded(
         identity="" if form == LEVEL else dataset.identity(contrast.cases, sides, blocks),
         control=contrast.arm == dataset.plan.double,
         planned=all((case, contrast.metric) in dataset.margins for case in contrast.cases),
-        decision=engine.concluded(contrast, pairs, gate, of_cases),
+        decision=engine.concluded(contrast, gate),
     )  # fmt: skip
 
 

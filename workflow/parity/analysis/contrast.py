@@ -194,34 +194,33 @@ class Engine:
         decision = self.evidence(contrast).decided(contrast.margin, contrast.ratio)
         return self._lacking(contrast, decision) if decision.blocks < 2 else decision
 
-    def positives(self, contrast: Contrast, natives: tuple[str, ...]) -> list[Contrast]:
-        """The positive control over the reference, in each case of a contrast that runs it."""
+    def pair(self, case: str, metric: str, margin: float | None) -> Contrast:
+        """The reference's double over the reference."""
+        plan = self.dataset.plan
+        return over(case, metric, plan.double, (plan.reference,), margin)
+
+    def positives(self, contrast: Contrast) -> list[Contrast]:
+        """The positive control over the natives, in each case of a contrast that runs it."""
         plan, arm = self.dataset.plan, self.dataset.plan.positive_arm
+        of_cases = natives(plan, *contrast.cases)
         # Whole units of a shorter run may have none for so much more work.
         shorter = plan.shorter_of if contrast.metric == WORK.metric else {}
         runs = {name: run.case.name for name, run in shorter.items()}
         both = ((case, (case, runs.get(case, case))) for case in contrast.cases)
         held = [case for case, names in both if all(arm in plan.arms_of(name) for name in names)]
-        return [over(case, contrast.metric, arm, natives, contrast.margin) for case in held]
+        return [over(case, contrast.metric, arm, of_cases, contrast.margin) for case in held]
 
-    def concluded(
-        self, contrast: Contrast, pairs: tuple[Contrast, ...], gate: Contrast,
-        natives: tuple[str, ...],
-    ) -> Decision:  # fmt: skip
+    def concluded(self, contrast: Contrast, gate: Contrast) -> Decision:
         """The decision as far as the A/A pair and the positive control allow.
 
-        `pairs`: contrasts of the A/A pair that are controls: no other gates them. `gate`: that of
-        them that gates this one. `natives`: the arms that are the positive control's reference.
+        `gate`: the contrast of the A/A pair that gates this one; no other gates it itself.
         """
-        if contrast in pairs:
-            return self.decided(contrast)
-        return self.decided(contrast).gated(*self.gates(contrast, gate, natives))
+        decision = self.decided(contrast)
+        return decision if contrast == gate else decision.gated(*self.gates(contrast, gate))
 
-    def gates(
-        self, contrast: Contrast, gate: Contrast, natives: tuple[str, ...]
-    ) -> tuple[str, str]:
+    def gates(self, contrast: Contrast, gate: Contrast) -> tuple[str, str]:
         """The outcomes of the A/A pair and of the positive control; as of `concluded`."""
-        shown = [self.decided(each).as_assay for each in self.positives(contrast, natives)]
+        shown = [self.decided(each).as_assay for each in self.positives(contrast)]
         lacking = (outcome for outcome in shown if outcome != outcomes.DIFFERENT)
         assay = next(lacking, outcomes.DIFFERENT if shown else NONE)
         pair = self.decided(gate)

@@ -155,7 +155,7 @@ class Cell:
     def assay(self, margin: float) -> str:
         """Outcome of the positive control at a margin; `none` where there is none."""
         asked = self._contrast(True, False)._replace(margin=margin)
-        positives = self.engine.positives(asked, self.natives or self.pair[:1])
+        positives = self.engine.positives(asked)
         return self.engine.decided(positives[0]).as_assay if positives else NONE
 
     def _contrast(self, ratio: bool, control: bool) -> Contrast:
