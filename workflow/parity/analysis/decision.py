@@ -69,7 +69,6 @@ class Decision:
     spike_rate: Interval = UNKNOWN  # exact 95 % interval of their share
     spike_size: float = math.nan  # the farthest, as a ratio or a difference from what is typical
     mean90: Interval = UNKNOWN
-    gate: str = NONE  # outcome of the A/A pair at the same margin, or `none`
     reason: str = ""  # why the outcome is no claim; empty if it is one
     units: int = 0  # how many numbers it rests on: blocks, or means of blocks that share something
     region: str = outcomes.TOO_FEW_BLOCKS  # by the intervals alone, before any objection
@@ -118,8 +117,7 @@ class Decision:
     def gated(self, control: str, assay: str = NONE) -> "Decision":
         """The decision as far as the outcomes of the A/A pair and the positive control allow."""
         objection = objection_of(control, self.outcome == outcomes.EQUIVALENT, assay)
-        barred = objection in (CONTROL_DIFFERS, NO_CONTROL)
-        return replace(self.without_claim(objection, barred), gate=control)
+        return self.without_claim(objection, barred=objection in (CONTROL_DIFFERS, NO_CONTROL))
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "Decision":
@@ -147,7 +145,7 @@ _ENDS = {
     "spike_rate": ("spike_low95", "spike_high95"),
     "mean90": ("mean_low90", "mean_high90"),
 }
-_ALONE = tuple(field.name for field in fields(Decision) if field.name not in (*_ENDS, "gate"))
+_ALONE = tuple(field.name for field in fields(Decision) if field.name not in _ENDS)
 UNDECIDED = Decision()
 WITHOUT_CONTROL = Decision(outcome=NONE)  # In the place of the A/A pair's where there is no pair.
 
