@@ -75,12 +75,9 @@ def of_table(table: pd.DataFrame) -> list[Conclusion]:
 class Crossing(NamedTuple):
     """Two cases of a benchmark that differ in one factor alone."""
 
-    benchmark: str
     metric: str
-    factor: str
-    low: str  # levels of the factor, in alphabetical order
-    high: str
-    cases: tuple[str, str]  # the case of each
+    factor: tuple[str, str, str]  # its name, and its levels in alphabetical order
+    cases: tuple[str, str]  # the case of each level
     margin: float  # the margin that both cases share
 
     def contrast(self, form: str, arm: str, references: tuple[str, ...]) -> Contrast:
@@ -175,11 +172,11 @@ def _concluded(
     of_case = engine.numbers(contrast.cases[0], contrast.metric)
     blocks = engine.evidence(contrast).blocks
     natives_of = [arms for _, _, arms in contrast.terms if arms[0] == contrast.reference]
+    factor, low, high = crossing.factor if crossing else ("", "", "")
     return Conclusion(
         form=form, benchmark=dataset.plan.case(contrast.cases[0]).benchmark,
-        case=" ".join(contrast.cases), metric=contrast.metric,
-        factor=crossing.factor if crossing else "", low=crossing.low if crossing else "",
-        high=crossing.high if crossing else "", arm=contrast.arm, reference=contrast.reference,
+        case=" ".join(contrast.cases), metric=contrast.metric, factor=factor, low=low, high=high,
+        arm=contrast.arm, reference=contrast.reference,
         references="" if form == LEVEL else "+".join(natives_of[0]),
         kind=RATIO if contrast.ratio else DIFFERENCE, unit=of_case.unit, better=of_case.better,
         planned_blocks=engine.planned_blocks(contrast),
@@ -219,9 +216,9 @@ def crossings(plan: Plan) -> list[Crossing]:
         cases = [case for case in plan.cases if case.benchmark == benchmark]
         for factor in _factors(cases):
             for low, high in _matched(cases, factor):
-                levels = low.parameters[factor], high.parameters[factor]
+                named = factor, low.parameters[factor], high.parameters[factor]
                 found += [
-                    Crossing(benchmark, metric, factor, *levels, (low.name, high.name), margin)
+                    Crossing(metric, named, (low.name, high.name), margin)
                     for metric in low.primary
                     if (margin := margins.get((low.name, metric))) is not None
                     and margin == margins.get((high.name, metric))

@@ -62,8 +62,7 @@ def cases_of(
         parameters |= given
     # Without all that it takes the benchmark says itself what it lacks.
     built = {each: software[each] for each in benchmark.software if each in software}
-    is_built = benchmark.software and len(built) == len(benchmark.software)
-    located = {SOFTWARE: built} if is_built else {}
+    located = {SOFTWARE: built} if built and len(built) == len(benchmark.software) else {}
     margin = entry["margin_percent"]
     return [
         Case(
