@@ -8,6 +8,7 @@ error of 1.1 % at 5 %, and of 2 % at 20 %.
 
 import math
 from collections.abc import Callable
+from functools import partial
 from statistics import NormalDist
 from types import MappingProxyType, SimpleNamespace
 
@@ -50,55 +51,47 @@ def errors(draw: Draw, wrong: str, places: dict[str, Place] = ALIKE) -> tuple[fl
     return float(before), float(np.mean([concluded(each, places) == wrong for each in samples]))
 
 
-def spikes(chance: float) -> Draw:
+def spikes(random: np.random.Generator, chance: float) -> np.ndarray:
     """Rare effects of ten deviations, in one arm only, so that the mean lies at the margin."""
-    size = 10 * NOISE
-
-    def draw(random: np.random.Generator) -> np.ndarray:
-        at = random.random(BLOCKS) < chance
-        return BOUND - chance * size + random.normal(0, NOISE, BLOCKS) + size * at
-
-    return draw
+    size, at = 10 * NOISE, random.random(BLOCKS) < chance
+    return BOUND - chance * size + random.normal(0, NOISE, BLOCKS) + size * at
 
 
-def in_a_row(correlation: float, around: float, blocks: int = BLOCKS) -> Draw:
+def in_a_row(
+    random: np.random.Generator, correlation: float, around: float, blocks: int = BLOCKS
+) -> np.ndarray:
     """Effects of which each keeps a part of the one before (AR(1))."""
-
-    def draw(random: np.random.Generator) -> np.ndarray:
-        news = random.normal(0, NOISE, blocks)
-        effects = [news[0]]
-        for new in news[1:]:
-            effects.append(correlation * effects[-1] + math.sqrt(1 - correlation**2) * new)
-        return around + np.array(effects)
-
-    return draw
+    news = random.normal(0, NOISE, blocks)
+    effects = [news[0]]
+    for new in news[1:]:
+        effects.append(correlation * effects[-1] + math.sqrt(1 - correlation**2) * new)
+    return around + np.array(effects)
 
 
-def shared(groups: np.ndarray, spread: float) -> Draw:
+def shared(
+    random: np.random.Generator, groups: np.ndarray, spread: float, blocks: int = BLOCKS
+) -> np.ndarray:
     """Effects that lie at the margin on average, and differ between groups of blocks."""
-
-    def draw(random: np.random.Generator) -> np.ndarray:
-        of_group = random.normal(0, spread * NOISE, groups.max() + 1)
-        return BOUND + of_group[groups] + random.normal(0, NOISE, BLOCKS)
-
-    return draw
+    of_group = random.normal(0, spread * NOISE, groups.max() + 1)
+    return BOUND + of_group[groups] + random.normal(0, NOISE, blocks)
 
 
 def test_independent_normal_blocks_keep_what_was_promised() -> None:
-    before, now = errors(in_a_row(0.0, BOUND), outcomes.EQUIVALENT)
+    independent = partial(in_a_row, correlation=0.0, around=BOUND)
+    before, now = errors(independent, outcomes.EQUIVALENT)
     assert 0.02 < before < 0.08 and 0.005 < now < 0.06
 
 
 @pytest.mark.parametrize("chance", [0.1, 0.2])
 def test_spikes_in_one_arm(chance: float) -> None:
     """10 and 8 % before; the mean has to lie within now, too, where a spike is seen."""
-    before, now = errors(spikes(chance), outcomes.EQUIVALENT)
+    before, now = errors(partial(spikes, chance=chance), outcomes.EQUIVALENT)
     assert before > 0.07 and now < 0.07
 
 
 def test_spikes_that_no_block_shows_are_not_controlled() -> None:
     """Of 30 blocks, spikes in one of 20 runs all go unseen in a fifth of the samples."""
-    _, now = errors(spikes(0.05), outcomes.EQUIVALENT)
+    _, now = errors(partial(spikes, chance=0.05), outcomes.EQUIVALENT)
     assert 0.10 < now < 0.22
 
 
@@ -106,7 +99,7 @@ def test_spikes_that_no_block_shows_are_not_controlled() -> None:
 def test_serial_correlation(blocks: int) -> None:
     """An AR(1) of 0.2 made 5 % into 10: the interval missed twice as often."""
     random = np.random.default_rng(3)
-    samples = [in_a_row(0.2, 0.0, blocks)(random) for _ in range(4 * REPEATED)]
+    samples = [in_a_row(random, 0.2, 0.0, blocks) for _ in range(4 * REPEATED)]
     before, now = (
         np.mean([low > 0 or high < 0 for low, high in (of(x).interval(0.95) for x in samples)])
         for of in (student, typical)
@@ -118,7 +111,7 @@ def test_serial_correlation_of_few_blocks() -> None:
     """Below twenty blocks it is not estimated: against one native, 6 to 7 % are wrong."""
     random, wrong = np.random.default_rng(5), 0
     for _ in range(2 * REPEATED):
-        effects = in_a_row(0.2, BOUND, 10)(random)
+        effects = in_a_row(random, 0.2, BOUND, 10)
         wrong += decision.decide(effects, 0.02).outcome == outcomes.EQUIVALENT
     assert wrong / (2 * REPEATED) < 0.075
 
@@ -130,7 +123,7 @@ def test_serial_correlation_of_few_blocks() -> None:
 def test_what_nodes_or_sessions_share(kind: str, count: int, least_before: float, most_now: float):
     """Half a deviation between nodes or sessions: 21, 17 and 12 % before, 7, 5 and 4 % now."""
     groups, places = grouped(kind, count)
-    before, now = errors(shared(groups, 0.5), outcomes.EQUIVALENT, places)
+    before, now = errors(partial(shared, groups=groups, spread=0.5), outcomes.EQUIVALENT, places)
     assert before > least_before and now < most_now
 
 
@@ -155,8 +148,7 @@ def test_of_nodes_that_all_sessions_ran_on_the_wider_grouping_counts(differ: str
     places = {name: Place(name, f"n{node}", int(session)) for name, node, session in where}
     random, wrong = np.random.default_rng(11), 0
     for _ in range(REPEATED):
-        of_group = random.normal(0, 0.5 * NOISE, 10)
-        effects = BOUND + of_group[many] + random.normal(0, NOISE, 60)
+        effects = shared(random, many, 0.5, 60)
         found = sample(dict(zip(names, effects, strict=True)), places)
         assert not found.objection
         wrong += decision.decide(found.effects, 0.02).outcome == outcomes.EQUIVALENT
