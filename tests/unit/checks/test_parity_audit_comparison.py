@@ -41,7 +41,7 @@ BASE = side("base", is_outside=True)
 
 
 def only(other, base=BASE):
-    (row,) = parity_audit.likenesses([base, other], "base", PROGRAMS)
+    (row,) = parity_audit.likenesses([base, other], base, PROGRAMS)
     return row
 
 
@@ -76,14 +76,14 @@ def test_each_program_is_held_against_its_own():
 def test_a_reference_that_cannot_be_asked_leaves_nothing_known():
     base = replace(BASE, **SILENT, reason="broken")
     assert verdict_text(only(side("box"), base)) == "not recorded: broken"
-    assert parity_audit.differences([base, side("box")], "base") == []
+    assert parity_audit.differences([base, side("box")], base) == []
     # Nor is a benchmark held against an arm that does not run it.
-    assert parity_audit.likenesses([BASE, side("box", benchmarks=())], "base", PROGRAMS) == []
+    assert parity_audit.likenesses([BASE, side("box", benchmarks=())], BASE, PROGRAMS) == []
 
 
 def test_differences_of_the_interface_have_both_values():
     other = {"kernel": "6.1.0", "seccomp": "filter", "cgroup pids.max": "2048"}
-    found = parity_audit.differences([BASE, side("box", interface=other)], "base")
+    found = parity_audit.differences([BASE, side("box", interface=other)], BASE)
     assert [(each.fact, each.value, each.reference) for each in found] == [
         ("seccomp", "filter", "off"),
         ("variables of the runtime", "", "HOME PATH"),
@@ -109,7 +109,7 @@ DEBIAN_S = ("1" * 32, "2" * 32)
     (side("box"), {}, {ONE: DEBIAN_S}, (ONE, "base", *DEBIAN_S, "MD5 of its Debian package")),
 ])  # fmt: skip
 def test_a_program_that_is_another_file_is_refused_with_both_hashes(box, recorded, altered, found):
-    mismatches = parity_audit.mismatches([BASE, box], "base", recorded, altered)
+    mismatches = parity_audit.mismatches([BASE, box], BASE, recorded, altered)
     assert [astuple(each) for each in mismatches] == [found] * bool(found)
     if not found:
         parity_audit.refuse(mismatches)

@@ -78,9 +78,8 @@ def _only(arm: str, sides: Sequence[Side]) -> Side:
     return next(side for side in sides if side.arm == arm)
 
 
-def likenesses(sides: Sequence[Side], reference: str, programs: Programs) -> list[Likeness]:
+def likenesses(sides: Sequence[Side], base: Side, programs: Programs) -> list[Likeness]:
     """Each benchmark in each arm but the reference, by benchmark, then in the sides' order."""
-    base = _only(reference, sides)
     return [
         _likeness(benchmark, paths, side, base)
         for benchmark, paths in programs.items()
@@ -112,10 +111,9 @@ def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> L
     )  # fmt: skip
 
 
-def differences(sides: Sequence[Side], reference: str) -> list[Difference]:
+def differences(sides: Sequence[Side], base: Side) -> list[Difference]:
     """What each arm's kernel interface has otherwise than the reference's, in the facts' order."""
     # A fact that only one side can see is a difference, too; then the other's is empty.
-    base = _only(reference, sides)
     return [
         Difference(arm=side.arm, fact=fact, value=value, reference=expected)
         for side in sides
@@ -127,14 +125,14 @@ def differences(sides: Sequence[Side], reference: str) -> list[Difference]:
 
 
 def mismatches(
-    sides: Sequence[Side], reference: str, expected: Mapping[str, str], altered: Altered
+    sides: Sequence[Side], base: Side, expected: Mapping[str, str], altered: Altered
 ) -> list[Mismatch]:
     """Programs that are other files than they must be.
 
     Native ones must be those that were installed, shared ones those of the reference. `expected`:
     SHA-256 by path of the programs that a native build recorded.
     """
-    base, found = _only(reference, sides), []
+    found = []
     for side in sides:
         for path in side.programs if not side.reason else ():
             is_there, wanted = side.program(path).sha256, []
@@ -185,13 +183,14 @@ def audit_of(
     altered: Altered,
 ) -> ParityAudit:  # fmt: skip
     """The audit of arms that were asked on this node just now; `mismatches` says the rest."""
+    base = _only(plan.reference, sides)
     return ParityAudit(
         version=1, campaign=plan.campaign, provider=plan.provider, reference=plan.reference,
         asked=datetime.now(UTC).isoformat(timespec="seconds"), node_name=platform.node(),
         node=node.facts(), program=package.identity(), sides=tuple(sides),
-        likenesses=tuple(likenesses(sides, plan.reference, programs)),
-        interface=tuple(differences(sides, plan.reference)),
-        mismatches=tuple(mismatches(sides, plan.reference, recorded, altered)),
+        likenesses=tuple(likenesses(sides, base, programs)),
+        interface=tuple(differences(sides, base)),
+        mismatches=tuple(mismatches(sides, base, recorded, altered)),
     )  # fmt: skip
 
 
