@@ -1,5 +1,7 @@
-"""The plan: the same study gives the same bytes; every run once per block; digests that mean it."""
+"""The plan: the same bytes each time, every run once per block, each archived shape is read."""
 
+import hashlib
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -7,7 +9,7 @@ from unittest.mock import Mock
 
 import msgspec
 import pytest
-from plans import study_of
+from plans import plan_of, study_of
 
 from parity.analysis.contrast import natives
 from parity.benchmarks import benchmarks
@@ -16,10 +18,14 @@ from parity.core.errors import UserError
 from parity.core.files import digest
 from parity.core.settings import load_yaml
 from parity.plan.making import make_plan
-from parity.plan.plan import read_plan
+from parity.plan.plan import PLAN, PLAN_VERSION, plan_digest, read_plan
 from parity.plan.study import Pilot, load_study
 
-STUDY = Path(__file__).parents[3] / "config/studies/torrez2019.yaml"
+ROOT = Path(__file__).parents[3]
+STUDY, ARCHIVE = ROOT / "config/studies/torrez2019.yaml", ROOT / "results/archive"
+CONTENT = json.loads(canonical(plan_of({"arms": ["native-a", "native-b"]})))
+SHAPES = {"machine-2026-11-20": 1, "slurm-2026-11-21": 2}
+SHAPES |= {f"machine-{study}-2026-11-21": 3 for study in ("hpcg", "ladder", "libaio")}
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +125,7 @@ def test_cases_of_a_node_count_form_blocks_of_that_many_nodes() -> None:
 
 def test_an_archived_plan_keeps_the_order_it_was_measured_in() -> None:
     plan = make_plan(load_study(STUDY, "machine"))
-    archived = read_plan(STUDY.parents[2] / "results/archive/machine-2026-11-20/plan.json")
+    archived = read_plan(ARCHIVE / "machine-2026-11-20" / PLAN)
     # The same runs in independent shuffles, as was done then; each block's name says so.
     assert len(plan.blocks) == len(archived.blocks) == 30
     for planned, measured in zip(plan.blocks, archived.blocks, strict=True):
@@ -228,3 +234,32 @@ def test_a_site_s_own_software_is_a_part_of_what_a_block_does(tmp_path):
     with pytest.raises(UserError, match="software of the system's file: ior") as refused:
         load_study(path, "orangetrial", software=software | {"ior": "/nowhere"})
     assert "/nowhere cannot be read" in str(refused.value)
+
+
+@pytest.mark.parametrize("archive", sorted(path.name for path in ARCHIVE.iterdir()))
+def test_every_archived_plan_is_read_and_keeps_its_digest(archive: str) -> None:
+    path = ARCHIVE / archive / PLAN
+    plan, content = read_plan(path), json.loads(path.read_text())
+    assert plan.version == PLAN_VERSION
+    shape = 1 + ("nodes" in content["blocks"][0]) + ("provider" in content)
+    assert shape == SHAPES.get(archive, shape)
+    old = {
+        "looks": [], "minutes": None, "blocks_per_job": 1, "positive_control": None,
+        "design": "in-turn", "shorter": [], "pairs": [],
+    }  # fmt: skip
+    now = {"version": PLAN_VERSION, "blocks": [{"nodes": 1} | each for each in content["blocks"]]}
+    assert json.loads(canonical(plan)) == old | {"provider": "system"} | content | now
+    # What is registered is the file as it is, not what is made of it; of a plan with looks without
+    # its minutes.
+    if content["version"] > 7 and content["looks"]:
+        content["minutes"] = None
+    assert plan_digest(path) == hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("looks", [[], [1]])
+def test_minutes_are_registered_where_no_look_says_when_to_stop(looks, tmp_path: Path) -> None:
+    digests = set()
+    for minutes in (None, 9.0, 60.0):
+        (tmp_path / PLAN).write_text(json.dumps(CONTENT | {"looks": looks, "minutes": minutes}))
+        digests.add(plan_digest(tmp_path / PLAN))
+    assert len(digests) == (1 if looks else 3)
