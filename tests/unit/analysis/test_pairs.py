@@ -1,7 +1,5 @@
 """Side by side: an arm is compared with the reference of its own blocks, and no other is asked."""
 
-from typing import Any
-
 import numpy as np
 from msgspec.structs import replace
 from planted_truth.in_memory import numbers_of
@@ -50,13 +48,8 @@ def _engine(lost: tuple[str, ...] = ()) -> Engine:
     return Engine(dataset, of_case)
 
 
-def _concluded() -> dict[str, dict[str, Any]]:
-    made = [each.columns() for each, _ in conclusions.comparisons(_engine())]
-    return {row["arm"]: row for row in made}
-
-
 def test_each_pair_tells_of_its_arm_alone() -> None:
-    made = _concluded()
+    made = {each.arm: each.columns() for each, _ in conclusions.comparisons(_engine())}
     assert {row["references"] for row in made.values()} == {"native-a"}
     for arm, row in made.items():
         assert row["planned_blocks"] == row["blocks"] == ROUNDS

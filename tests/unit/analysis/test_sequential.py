@@ -1,6 +1,7 @@
 """Levels of several looks: against closed forms, published boundaries and a simulation."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -30,6 +31,13 @@ def _boundaries(looks: tuple[int, ...], alpha: float) -> list[float]:
     return [float(each) for each in stats.norm.isf(levels)]
 
 
+def _crossed(looks: tuple[int, ...], bounds: Sequence[float]) -> float:
+    """The probability that one of the bounds is crossed, of its own and without recursion."""
+    correlation = np.sqrt(np.minimum.outer(looks, looks) / np.maximum.outer(looks, looks))
+    stays = stats.multivariate_normal(cov=correlation, abseps=1e-8, releps=1e-8)
+    return 1 - float(stays.cdf(bounds))
+
+
 @pytest.mark.parametrize("count", PUBLISHED)
 def test_boundaries_are_the_published_ones(count: int) -> None:
     found = _boundaries(tuple(range(1, count + 1)), 0.025)
@@ -39,14 +47,10 @@ def test_boundaries_are_the_published_ones(count: int) -> None:
 @pytest.mark.parametrize("looks", [(6, 18), (5, 7, 40), (10, 20, 30)])
 @pytest.mark.parametrize("alpha", ONE_LOOK[:2])
 def test_what_is_spent_by_each_look_is_a_multivariate_normal_s(looks, alpha) -> None:
-    """To stay below all boundaries has a probability of its own, without recursion."""
     bounds = _boundaries(looks, alpha)
     for made in range(1, len(looks) + 1):
-        seen = np.array(looks[:made])
-        correlation = np.sqrt(np.minimum.outer(seen, seen) / np.maximum.outer(seen, seen))
-        stays = stats.multivariate_normal(cov=correlation, abseps=1e-8, releps=1e-8)
-        crossed = 1 - float(stays.cdf(bounds[:made]))
-        assert crossed == pytest.approx(spent(looks[made - 1] / looks[-1], alpha), abs=2e-6)
+        expected = spent(looks[made - 1] / looks[-1], alpha)
+        assert _crossed(looks[:made], bounds[:made]) == pytest.approx(expected, abs=2e-6)
 
 
 @pytest.mark.parametrize(("which", "alpha"), list(enumerate(ONE_LOOK[:2])))
@@ -67,10 +71,7 @@ def test_a_look_between_spends_what_there_is_by_then() -> None:
     between = levels_at(LOOKS, 11)
     assert between.same == nominal_level((6, 9, 11), 36, ALPHA)
     bounds = stats.norm.isf([levels_at(LOOKS, 6).same, levels_at(LOOKS, 9).same, between.same])
-    seen = np.array([6, 9, 11])
-    correlation = np.sqrt(np.minimum.outer(seen, seen) / np.maximum.outer(seen, seen))
-    crossed = 1 - stats.multivariate_normal(cov=correlation, abseps=1e-8).cdf(bounds)
-    assert crossed == pytest.approx(spent(11 / 36, ALPHA), abs=1e-5)
+    assert _crossed((6, 9, 11), bounds) == pytest.approx(spent(11 / 36, ALPHA), abs=1e-5)
 
 
 def test_before_the_first_look_the_share_so_far_is_spent_at_once() -> None:
