@@ -123,7 +123,7 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     decision = decide_change(*effects, min(margins))
     if not row["control"]:
         decision = _gated(decision, key, fresh, archive)
-    amount = fresh.dataset.plan.case(key[0]).definition.sized_by
+    amount = fresh.plan.case(key[0]).definition.sized_by
     amounts = _differing({amount} - {""}, key[0], fresh, archive)
     return row | _numbers(*effects) | {
         "ratio_of_ratios": decision.estimate, "smallest_margin": decision.smallest_margin,
@@ -154,10 +154,10 @@ def _another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
     How often the same work is done is no other problem: each machine's pilot finds its own amount.
     """
     here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
-    planned = fresh.dataset.plan.case(case)
+    planned = fresh.plan.case(case)
     # However a size was chosen: the runs tell which it was.
     told = choosing_size(planned.definition) if here_size and there_size else set()
-    names = planned.parameters.keys() | archive.dataset.plan.case(case).parameters.keys()
+    names = planned.parameters.keys() | archive.plan.case(case).parameters.keys()
     if parts := _differing(names - told - {planned.definition.sized_by}, case, fresh, archive):
         return f"other parameters: {parts}"
     if here_size == there_size:
@@ -167,7 +167,7 @@ def _another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
 
 def _differing(names: set[str], case: str, fresh: Analysed, archive: Analysed) -> str:
     """Those of the parameters of a case that both plans give otherwise, in words."""
-    here, there = (each.dataset.plan.case(case).parameters for each in (fresh, archive))
+    here, there = (each.plan.case(case).parameters for each in (fresh, archive))
     return "; ".join(
         f"{name} {here.get(name, 'not set')} {HERE}, {there.get(name, 'not set')} {THERE}"
         for name in sorted(names)
@@ -182,7 +182,7 @@ def _gated(decision: Decision, key: Key, fresh: Analysed, archive: Analysed) -> 
     """
     case, metric, arm = key
     for analysed, where in ((archive, THERE), (fresh, HERE)):
-        engine, of_case = analysed.engine, natives(analysed.dataset.plan, case)
+        engine, of_case = analysed.engine, natives(analysed.plan, case)
         contrast = over(case, metric, arm, of_case, decision.margin)
         pair = engine.pair(case, metric, decision.margin)
         objection = engine.evidence(contrast).objection

@@ -14,6 +14,7 @@ from parity.analysis.conclusions import Conclusion
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset, excluded_runs, load
 from parity.analysis.evidence import sample
+from parity.plan.plan import Plan
 
 SENSITIVITY_FILE = "sensitivity.parquet"
 Key = tuple[str, str, str]  # Case, metric and arm: what names a comparison within a dataset.
@@ -61,6 +62,11 @@ class Analysed:
 
     dataset: Dataset
     analysis: Analysis
+
+    @property
+    def plan(self) -> Plan:
+        """The campaign's plan."""
+        return self.dataset.plan
 
     @cached_property
     def compared(self) -> dict[Key, Conclusion]:

@@ -22,7 +22,7 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.description import CPU_SECONDS, OF_ANY, WORK
 from parity.claims.published import Published
 from parity.core.wording import listed
-from parity.plan.plan import Case, Plan
+from parity.plan.plan import Case
 from parity.runtimes import every_arm
 
 NODES, RANKS, PER_NODE = "nodes", "ranks", "containers_per_node"
@@ -168,11 +168,6 @@ class Cell:
 @dataclass(frozen=True)
 class JudgingData(Analysed):
     """A dataset and its analysis, as the rules see them."""
-
-    @property
-    def plan(self) -> Plan:
-        """The plan of the dataset."""
-        return self.dataset.plan
 
     @cached_property
     def memory_mib(self) -> float | None:

@@ -17,7 +17,7 @@ from parity.benchmarks.model import LINK, both_ways
 from parity.claims.published import FIGURES, published_tables
 from parity.core import wording
 from parity.plan.looks import is_stopped
-from parity.plan.plan import Case, Plan
+from parity.plan.plan import Case
 from parity.plan.system import kind_of
 from parity.records import events
 from parity.records.dataset import Provenance, block_records, provenance
@@ -75,11 +75,6 @@ class View(analysis.Analysed):
     origin: Origin
     folder: Path
     published: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-
-    @property
-    def plan(self) -> Plan:
-        """The campaign's plan."""
-        return self.dataset.plan
 
     @property
     def arms(self) -> list[str]:
