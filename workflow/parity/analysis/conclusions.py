@@ -171,6 +171,7 @@ def _concluded(
     dataset, sides = engine.dataset, (contrast.arm, contrast.reference)
     of_case = engine.numbers(contrast.cases[0], contrast.metric)
     blocks = engine.evidence(contrast).blocks
+    cells = tuple((case, arms[0]) for _, case, arms in contrast.terms)
     natives_of = [arms for _, _, arms in contrast.terms if arms[0] == contrast.reference]
     factor, low, high = crossing.factor if crossing else ("", "", "")
     return Conclusion(
@@ -179,7 +180,7 @@ def _concluded(
         arm=contrast.arm, reference=contrast.reference,
         references="" if form == LEVEL else "+".join(natives_of[0]),
         kind=RATIO if contrast.ratio else DIFFERENCE, unit=of_case.unit, better=of_case.better,
-        planned_blocks=engine.planned_blocks(contrast),
+        planned_blocks=engine.planned_blocks(cells),
         identity="" if form == LEVEL else dataset.identity(contrast.cases, sides, blocks),
         control=contrast.arm == dataset.plan.double,
         planned=all((case, contrast.metric) in dataset.margins for case in contrast.cases),

@@ -226,12 +226,9 @@ class Engine:
         pair = self.decided(gate)
         return (pair if pair.blocks else WITHOUT_CONTROL).as_control, assay
 
-    def planned_blocks(self, contrast: Contrast) -> int:
-        """In how many blocks the plan holds every cell."""
-        return self._planned(tuple((case, arms[0]) for _, case, arms in contrast.terms))
-
     @_once
-    def _planned(self, cells: tuple[tuple[str, str], ...]) -> int:
+    def planned_blocks(self, cells: tuple[tuple[str, str], ...]) -> int:
+        """In how many blocks the plan holds every cell: a case and an arm each."""
         blocks = (self.dataset.planned_in.get(cell, set()) for cell in cells)
         return len(set.intersection(*blocks))
 
