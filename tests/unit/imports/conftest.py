@@ -1,10 +1,35 @@
-"""The command `parity import`, called as people call it."""
+"""Files of others, and the command `parity import`, called as people call it."""
+
+import json
 
 import pytest
 
 from parity.analysis.analysis import analysed
 from parity.command_line.main import main
 from parity.core.errors import REFUSED
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes a text as it is into a file of that name; gives the file."""
+
+    def write(name, text):
+        (file := tmp_path / name).write_text(text, encoding="utf-8", newline="")
+        return file
+
+    return write
+
+
+@pytest.fixture
+def altered(written):
+    """A report in JSON, altered by a function of its content; gives the file, of the same name."""
+
+    def alter(report, change):
+        content = json.loads(report.read_text())
+        change(content)
+        return written(report.name, json.dumps(content))
+
+    return alter
 
 
 @pytest.fixture

@@ -15,12 +15,12 @@ IOR = "IOR-" + (CASES / "ior-late-header.native-1.txt").read_text().partition("I
 DOUBLE = ("--reference=native", "--double=native-2", "--margin=5")
 
 
-def of_runs(tmp_path, text, other=None):
+@pytest.fixture
+def of_runs(written):
     """The same text as a run of each of two arms, or two texts."""
-    files = [tmp_path / "native-1.txt", tmp_path / "podman-1.txt"]
-    for file, content in zip(files, (text, text if other is None else other), strict=True):
-        file.write_text(content)
-    return files
+    return lambda text, *other: [
+        written("native-1.txt", text), written("podman-1.txt", *(other or [text])),
+    ]  # fmt: skip
 
 
 # What failed is lost, and counts as lost.
@@ -42,17 +42,9 @@ def test_what_failed_is_lost(compared, name, blocks):
         assert (row.outcome, row.reason) == ("inconclusive", lost)
 
 
-def report(tmp_path, change):
-    """A report of ReFrame, changed."""
-    content = json.loads((CASES / "reframe-lacking-value.json").read_text())
-    change(content["runs"])
-    file = tmp_path / "report.json"
-    file.write_text(json.dumps(content))
-    return file
-
-
-def test_what_tests_stand_on_is_no_run_and_each_rerun_is_a_block(tmp_path, compared):
-    def change(runs):
+def test_what_tests_stand_on_is_no_run_and_each_rerun_is_a_block(altered, compared):
+    def change(report):
+        runs = report["runs"]
         runs[0]["testcases"] = [
             {**test, "display_name": test["display_name"].partition(" %.")[0]}
             for test in runs[0]["testcases"]
@@ -62,7 +54,7 @@ def test_what_tests_stand_on_is_no_run_and_each_rerun_is_a_block(tmp_path, compa
         runs[0]["testcases"].append(build)
         runs += [runs[0]] * 5
 
-    table = compared(report(tmp_path, change), words=DOUBLE)
+    table = compared(altered(CASES / "reframe-lacking-value.json", change), words=DOUBLE)
     of_podman = table[(table["arm"] == "podman") & (table["metric"] == "elapsed")]
     assert list(of_podman["blocks"]) == [6]
 
@@ -120,10 +112,10 @@ TEXTS = [
 
 @pytest.mark.parametrize(("text", "other", "said"), TEXTS, ids=range(len(TEXTS)))
 def test_texts_of_runs_that_failed_or_ran_otherwise_are_refused(
-    tmp_path, refused, text, other, said
+    of_runs, refused, text, other, said
 ):
     assert said != "in native-1.txt" or text != other
-    assert said in refused(*of_runs(tmp_path, text, other))
+    assert said in refused(*of_runs(text, other))
 
 
 def test_osu_s_pairs_of_processes_are_told(refused):
@@ -137,12 +129,14 @@ def test_values_with_blanks_are_cases_of_their_own(compared):
     assert cases == {"imported-t-size=-64-a", "imported-t-size=-64-b"}
 
 
-def test_two_values_that_would_get_one_name_are_refused(tmp_path, refused):
-    def change(runs):
-        for test, size in zip(runs[0]["testcases"], ["(1 2)", "(1,2)"] * 3, strict=True):
+def test_two_values_that_would_get_one_name_are_refused(altered, refused):
+    def change(report):
+        tests = report["runs"][0]["testcases"]
+        for test, size in zip(tests, ["(1 2)", "(1,2)"] * 3, strict=True):
             test["display_name"] = test["display_name"].replace(" %.", f" %size={size} %.")
 
-    assert "two cases would be called t-size=-1-2" in refused(report(tmp_path, change))
+    report = altered(CASES / "reframe-lacking-value.json", change)
+    assert "two cases would be called t-size=-1-2" in refused(report)
 
 
 def experiment(name, arm, repeat=1, **more):
@@ -152,10 +146,9 @@ def experiment(name, arm, repeat=1, **more):
     return {**said, "CONTEXTS": [{"name": "null", "foms": figures}], **more}
 
 
-def ramble(tmp_path, experiments):
-    file = tmp_path / "results.json"
-    file.write_text(json.dumps({"experiments": experiments}))
-    return file
+@pytest.fixture
+def ramble(written):
+    return lambda experiments: written("r.json", json.dumps({"experiments": experiments}))
 
 
 FIGURE = {"name": "Time", "units": "s", "origin_type": "application"}
@@ -167,10 +160,10 @@ FIGURE = {"name": "Time", "units": "s", "origin_type": "application"}
     # A repeat that is none and a type in words are no mistake.
     ("None", [{"value": "2", "fom_type": "TIME"}], {"Time"}),
 ])  # fmt: skip
-def test_odd_figures_of_ramble_are_read(tmp_path, compared, repeat, figures, metrics):
+def test_odd_figures_of_ramble_are_read(ramble, compared, repeat, figures, metrics):
     foms = [FIGURE | figure for figure in figures]
     experiments = [experiment(arm, arm, repeat, foms=foms) for arm in ("native", "podman")]
-    assert set(compared(ramble(tmp_path, experiments))["metric"]) == metrics
+    assert set(compared(ramble(experiments))["metric"]) == metrics
 
 
 ODD_RAMBLE = {
@@ -183,15 +176,15 @@ ODD_RAMBLE = {
 
 
 @pytest.mark.parametrize(("change", "said"), ODD_RAMBLE.values(), ids=list(ODD_RAMBLE))
-def test_odd_results_of_ramble_are_one_message(tmp_path, refused, change, said):
+def test_odd_results_of_ramble_are_one_message(ramble, refused, change, said):
     one = experiment("e", "native")
     change(one)
-    assert said in refused(ramble(tmp_path, [one, experiment("f", "podman")]))
+    assert said in refused(ramble([one, experiment("f", "podman")]))
 
 
-def test_results_that_are_none_of_ramble_s_are_one_message(tmp_path, refused):
+def test_results_that_are_none_of_ramble_s_are_one_message(ramble, refused):
     assert "missing required field" in refused(CASES / "ramble-0.3.json")
-    assert "Expected `array`" in refused(ramble(tmp_path, {"a": 1}))
+    assert "Expected `array`" in refused(ramble({"a": 1}))
 
 
 # Good results are read.
@@ -204,41 +197,37 @@ def test_results_that_are_none_of_ramble_s_are_one_message(tmp_path, refused):
     # A header may stand behind what a job printed first.
     ("ior-late-header.native-1.txt", {"write", "read"}),
 ])  # fmt: skip
-def test_a_good_text_is_read(tmp_path, compared, name, metrics):
-    table = compared(*of_runs(tmp_path, (CASES / name).read_text()))
+def test_a_good_text_is_read(of_runs, compared, name, metrics):
+    table = compared(*of_runs((CASES / name).read_text()))
     assert set(table["metric"]) == metrics
     assert name != "osu-gpu-header-1.txt" or len(table) == 3
 
 
-def test_ior_s_unit_is_the_one_it_prints(tmp_path, compared):
-    table = compared(*of_runs(tmp_path, IOR.replace("bw(MiB/s)", "bw(GiB/s)")))
+def test_ior_s_unit_is_the_one_it_prints(of_runs, compared):
+    table = compared(*of_runs(IOR.replace("bw(MiB/s)", "bw(GiB/s)")))
     assert set(table["unit"]) == {"GiB/s"}
 
 
-WRITTEN = {
+KEPT = {
     "Windows": lambda text: text.replace("\n", "\r\n"),
     "a mark of byte order": lambda text: "\ufeff" + text,
     "srun --label": lambda text: "".join(f"0: {line}\n" for line in text.splitlines()),
 }
 
 
-@pytest.mark.parametrize("written", WRITTEN.values(), ids=[*WRITTEN])
-def test_how_a_text_was_kept_changes_nothing(tmp_path, compared, written):
-    files = of_runs(tmp_path, "")
-    for file in files:
-        file.write_bytes(written(LATENCY).encode())
-    (row,) = compared(*files).itertuples()
+@pytest.mark.parametrize("kept", KEPT.values(), ids=[*KEPT])
+def test_how_a_text_was_kept_changes_nothing(of_runs, compared, kept):
+    (row,) = compared(*of_runs(kept(LATENCY))).itertuples()
     assert (row.case, row.metric, row.arm) == ("imported-osu-latency-bytes=1", "latency", "podman")
 
 
 @pytest.mark.parametrize(("text", "like"), [
     ("-- started at 11/25 --\nmdtest-3.3.0 was launched with 2 total task(s)\n", "mdtest"),
-        ("0: # OSU\n1: # OSU\n", "several ranks"),
+    ("0: # OSU\n1: # OSU\n", "several ranks"),
     ("arms,times\n1,2\n", "a table without the columns"),
 ])  # fmt: skip
-def test_what_is_not_read_here_is_named(tmp_path, refused, text, like):
-    (tmp_path / "file.txt").write_text(text)
-    assert like in refused(tmp_path / "file.txt")
+def test_what_is_not_read_here_is_named(written, refused, text, like):
+    assert like in refused(written("file.txt", text))
 
 
 # A table is no way around what is refused.
@@ -246,43 +235,38 @@ def test_what_is_not_read_here_is_named(tmp_path, refused, text, like):
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u2029", "\x85", "\x0b"])
 @pytest.mark.parametrize("column", ["source", "block"])
-def test_no_cell_is_two_lines(tmp_path, refused, end, column):
+def test_no_cell_is_two_lines(written, refused, end, column):
     """A second line `valid` made a run count that its table says is lost."""
     cells = {"block": "1", "source": "us"} | {column: f"x{end}valid"}
-    file = tmp_path / "t.csv"
-    file.write_bytes(
-        f'{HEAD},valid,source\n"{cells["block"]}",a,native,time,1,s,lower,no,"{cells["source"]}"\n'
-        "2,a,podman,time,1,s,lower,yes,\n".encode()
-    )
-    said = refused(file)
+    lost = f'"{cells["block"]}",a,native,time,1,s,lower,no,"{cells["source"]}"'
+    text = f"{HEAD},valid,source\n{lost}\n2,a,podman,time,1,s,lower,yes,\n"
+    said = refused(written("t.csv", text))
     assert "not one line of text" in said or "control character" in said
 
 
 @pytest.mark.parametrize("unit", ["=1+1", "+1", "-1", "@SUM(A1)", "s\tx"])
-def test_a_unit_is_no_formula(tmp_path, refused, unit):
-    file = tmp_path / "t.csv"
-    file.write_text(f"{HEAD}\n1,a,native,time,1,{unit},lower\n1,a,podman,time,1,{unit},lower\n")
-    assert "unit is " in refused(file)
+def test_a_unit_is_no_formula(written, refused, unit):
+    rows = f"1,a,native,time,1,{unit},lower\n1,a,podman,time,1,{unit},lower\n"
+    assert "unit is " in refused(written("t.csv", f"{HEAD}\n{rows}"))
 
 
 @pytest.mark.parametrize("raw", ["/etc/passwd", "../secret", "link", "folder/../../secret"])
-def test_raw_output_lies_below_the_table(tmp_path, refused, raw):
-    folder = tmp_path / "mine"
-    (folder / "folder").mkdir(parents=True)
-    (tmp_path / "secret").write_text("secret\n")
-    (folder / "link").symlink_to(tmp_path / "secret")
-    file = folder / "t.csv"
-    file.write_text(f"{HEAD},raw\n1,a,native,time,1,s,lower,{raw}\n1,a,podman,time,1,s,lower,\n")
+def test_raw_output_lies_below_the_table(tmp_path, written, refused, raw):
+    (folder := tmp_path / "mine").mkdir()
+    (folder / "folder").mkdir()
+    (folder / "link").symlink_to(written("secret", "secret\n"))
+    rows = f"1,a,native,time,1,s,lower,{raw}\n1,a,podman,time,1,s,lower,\n"
+    file = written("mine/t.csv", f"{HEAD},raw\n{rows}")
     assert "is not below the folder of the table" in refused(file)
 
 
-def test_two_raw_files_of_one_name_do_not_overwrite_each_other(tmp_path, refused):
+def test_two_raw_files_of_one_name_do_not_overwrite_each_other(tmp_path, written, refused):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "out.txt").write_text(name)
+        written(f"{name}/out.txt", name)
     rows = "".join(
         f"1,c,native,{metric},1,s,lower,{folder}/out.txt\n1,c,podman,{metric},1,s,lower,\n"
         for metric, folder in (("x", "a"), ("y", "b"))
     )
-    (tmp_path / "t.csv").write_text(f"{HEAD},raw\n{rows}")
-    assert "two files of one run are called out.txt" in refused(tmp_path / "t.csv")
+    file = written("t.csv", f"{HEAD},raw\n{rows}")
+    assert "two files of one run are called out.txt" in refused(file)

@@ -14,29 +14,26 @@ HEAD = "block,case,arm,metric,value,unit,better\n"
 GOOD = "1,lammps,native,time,10.5,s,lower\n1,lammps,podman,time,10.75,s,lower\n"
 
 
-def read(tmp_path, text):
+@pytest.fixture
+def read(written):
     """The checked rows of a table."""
-    file = tmp_path / "table.csv"
-    file.write_text(text)
-    return checked(table.CONVERTER.rows(file, Options()))
+    return lambda text: checked(table.CONVERTER.rows(written("table.csv", text), Options()))
 
 
-def test_a_row_is_a_number_with_all_that_is_said_of_it(tmp_path):
-    (tmp_path / "out.txt").write_text("Loop time of 10.5")
-    head = "better,unit,value,metric,arm,case,block,source,valid,raw\n"
+def test_a_row_is_a_number_with_all_that_is_said_of_it(tmp_path, written, read):
+    raw, where = str(written("out.txt", "Loop time of 10.5")), f"{tmp_path}/table.csv: line 2"
     first, lost = read(
-        tmp_path,
-        f"{head}lower,s,10.5,time,native,lammps,1,page 3,yes,out.txt\n"
-        "lower,s,,time,podman,lammps,1,,no,\n",
+        "better,unit,value,metric,arm,case,block,source,valid,raw\n"
+        "lower,s,10.5,time,native,lammps,1,page 3,yes,out.txt\n"
+        "lower,s,,time,podman,lammps,1,,no,\n"
     )
-    raw, where = str(tmp_path / "out.txt"), f"{tmp_path}/table.csv: line 2"
     expected = Row("1", "lammps", "native", "time", 10.5, "s", "lower", True, "page 3", raw, where)
     assert first == expected
     assert (lost.valid, lost.arm, lost.raw) == (False, "podman", "")
 
 
-def test_a_mark_of_byte_order_and_no_unit_are_no_mistake(tmp_path):
-    rows = read(tmp_path, "\ufeff" + HEAD + GOOD.replace(",s,", ",,"))
+def test_a_mark_of_byte_order_and_no_unit_are_no_mistake(read):
+    rows = read("\ufeff" + HEAD + GOOD.replace(",s,", ",,"))
     assert [row.unit for row in rows] == ["1", "1"]
 
 
@@ -61,30 +58,28 @@ BAD = {
     "no arm": (HEAD + GOOD.replace("podman", ""), "'' is no name"),
     "a metric of words": (HEAD + GOOD.replace("time", "wall time"), "'wall time' is no name"),
     "one arm": (HEAD + GOOD.replace("podman", "native").replace("\n1", "\n2"), "one arm, native"),
+    "no raw output": (
+        "raw," + HEAD + GOOD.replace("1,lammps", "out.txt,1,lammps"),
+        "there is no such file: 'out.txt'"),
+    "neither valid nor not": (
+        "valid," + HEAD + GOOD.replace("1,lammps", "perhaps,1,lammps"), "valid is 'perhaps'"),
     "a metric less": (HEAD + GOOD + "1,lammps,native,rate,9,1/s,higher\n", "lacks rate"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=list(BAD))
-def test_a_bad_table_is_one_message(tmp_path, text, said):
+def test_a_bad_table_is_one_message(read, text, said):
     with pytest.raises(UserError) as error:
-        read(tmp_path, text)
+        read(text)
     assert said in str(error.value)
 
 
-def test_more_rows_than_can_be_archived_in_minutes_are_refused(tmp_path):
+def test_more_rows_than_can_be_archived_in_minutes_are_refused(read):
     row = "1,a,b,c,1,s,lower\n"
     with pytest.raises(UserError, match="the table has 100001 rows"):
-        read(tmp_path, HEAD + row * 100_001)
+        read(HEAD + row * 100_001)
     with pytest.raises(UserError, match="larger than 15625 kB"):
-        read(tmp_path, HEAD + row * 1_000_000)
-
-
-def test_raw_output_and_validity_have_to_be_there(tmp_path):
-    with pytest.raises(UserError, match=r"there is no such file: 'out\.txt'"):
-        read(tmp_path, "raw," + HEAD + GOOD.replace("1,lammps", "out.txt,1,lammps"))
-    with pytest.raises(UserError, match="valid is 'perhaps'"):
-        read(tmp_path, "valid," + HEAD + GOOD.replace("1,lammps", "perhaps,1,lammps"))
+        read(HEAD + row * 1_000_000)
 
 
 def test_a_real_report_of_reframe_gives_its_numbers():
@@ -104,25 +99,17 @@ def test_a_real_report_of_reframe_gives_its_numbers():
     assert {row.block for row in rows} == {f"0.{number}" for number in range(6)}
 
 
-def _report(tmp_path, change):
-    content = json.loads((GOLDEN / "reframe.json").read_text())
-    change(content)
-    file = tmp_path / "report.json"
-    file.write_text(json.dumps(content))
-    return file
-
-
-def test_a_failed_case_is_not_valid_and_a_reference_tells_the_way(tmp_path):
+def test_a_failed_case_is_not_valid_and_a_reference_tells_the_way(altered):
     def change(content):
         case = content["runs"][0]["testcases"][0]
         case["result"] = "fail"
         case["perfvalues"] = {"generic:default:score": [5, 4, None, 0.1, "points", "fail"]}
 
-    row = reframe.CONVERTER.rows(_report(tmp_path, change), Options())[0]
+    row = reframe.CONVERTER.rows(altered(GOLDEN / "reframe.json", change), Options())[0]
     assert (row.metric, row.unit, row.better, row.valid) == ("score", "points", "lower", False)
 
 
-def test_what_a_report_does_not_say_is_asked_for(tmp_path):
+def test_what_a_report_does_not_say_is_asked_for(altered):
     path = GOLDEN / "reframe.json"
     with pytest.raises(UserError, match="has no runtime") as error:
         reframe.CONVERTER.rows(path, Options(arm="runtime"))
@@ -132,18 +119,18 @@ def test_what_a_report_does_not_say_is_asked_for(tmp_path):
         values = content["runs"][0]["testcases"][0]["perfvalues"]
         values["generic:default:score"] = [5, 0, None, None, "points", "pass"]
 
-    file = _report(tmp_path, change)
+    file = altered(path, change)
     with pytest.raises(UserError, match="which way score in points is better"):
         reframe.CONVERTER.rows(file, Options())
     assert reframe.CONVERTER.rows(file, Options(better={"score": "higher"}))[2].better == "higher"
 
 
-def test_a_report_of_another_version_is_refused(tmp_path):
+def test_a_report_of_another_version_is_refused(altered):
     def change(content):
         content["session_info"]["data_version"] = "3.1"
 
     with pytest.raises(UserError, match=r"no run report of data version 4: 3\.1"):
-        reframe.CONVERTER.rows(_report(tmp_path, change), Options())
+        reframe.CONVERTER.rows(altered(GOLDEN / "reframe.json", change), Options())
 
 
 def test_ramble_s_repeats_are_numbers_and_its_summaries_are_none():
@@ -170,9 +157,7 @@ def test_a_file_is_taken_by_the_converter_of_its_form(name, text):
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"runs": []}', '{"experiments": []}', "{"])
-def test_documents_that_are_no_results_are_one_message(tmp_path, text):
-    file = tmp_path / "file.json"
-    file.write_text(text)
+def test_documents_that_are_no_results_are_one_message(written, text):
     for name in ("reframe", "ramble"):
         with pytest.raises(UserError):
-            converters()[name].rows(file, Options())
+            converters()[name].rows(written("file.json", text), Options())

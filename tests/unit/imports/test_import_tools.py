@@ -14,8 +14,9 @@ RUNTIME = Options("runtime")
 TIMES = ("s", "lower")
 
 
-def rows_of(name, options=RUNTIME):
-    file = GOLDEN / name
+def rows_of(file, options=RUNTIME):
+    """The rows of a golden file by its name, or of any other by its path."""
+    file = GOLDEN / file
     return converter_of([file]).rows(file, options)
 
 
@@ -47,12 +48,10 @@ def test_a_number_and_all_that_its_file_says(
     assert (found.unit, found.better) == unit
 
 
-def test_a_repetition_is_no_case_of_its_own(tmp_path):
-    log = tmp_path / "Sleep.log"
-    log.write_text(
-        (GOLDEN / "Sleep.log").read_text().replace("%runtime=", "%.repeat_no=1 %runtime=")
-    )
-    assert {row.case for row in rows_of(log)} == {row.case for row in rows_of("Sleep.log")}
+def test_a_repetition_is_no_case_of_its_own(written):
+    log = (GOLDEN / "Sleep.log").read_text()
+    again = written("Sleep.log", log.replace("%runtime=", "%.repeat_no=1 %runtime="))
+    assert {row.case for row in rows_of(again)} == {row.case for row in rows_of("Sleep.log")}
 
 
 def test_a_direction_makes_a_column_a_number():
@@ -61,7 +60,7 @@ def test_a_direction_makes_a_column_a_number():
     assert {row.unit for row in rows if row.metric == "speedup"} == {"1"}
 
 
-def test_files_are_blocks_and_what_failed_is_lost(compared, tmp_path):
+def test_files_are_blocks_and_what_failed_is_lost(compared):
     files = [GOLDEN / f"hyperfine-{block}.json" for block in (1, 2)]
     table = compared(*files, words=("--reference=native", "--margin=5", "--arm=runtime"))
     assert set(table["blocks"]) == {2} and set(table["metric"]) == {"time"}
@@ -72,34 +71,30 @@ def test_files_are_blocks_and_what_failed_is_lost(compared, tmp_path):
     assert native.valid and (podman.valid, podman.value, podman.arm) == (False, None, "podman")
 
 
-def test_a_lost_run_without_a_block_takes_the_place_of_no_good_one(tmp_path):
-    (file := tmp_path / "w.csv").write_text("arm,time[s]\nlxc,1.0\nlxc,\nnative,1\nnative,1.1\n")
-    rows = checked(converter_of([file]).rows(file, Options()), converters()["wide"].may_lack)
+def test_a_lost_run_without_a_block_takes_the_place_of_no_good_one(written):
+    file = written("w.csv", "arm,time[s]\nlxc,1.0\nlxc,\nnative,1\nnative,1.1\n")
+    rows = checked(rows_of(file, Options()), converters()["wide"].may_lack)
     assert sorted((row.arm, row.valid) for row in rows) == [
         ("lxc", False), ("lxc", True), ("native", True), ("native", True),
     ]  # fmt: skip
 
 
-def test_a_benchmark_that_was_skipped_took_no_time_of_zero(tmp_path):
-    content = json.loads((GOLDEN / "native-1.json").read_text())
-    content["benchmarks"] = [content["benchmarks"][0] | {"skipped": True, "real_time": 0.0}]
-    (file := tmp_path / "native-1.json").write_text(json.dumps(content))
-    assert [row.valid for row in converter_of([file]).rows(file, Options())] == [False]
+def test_a_benchmark_that_was_skipped_took_no_time_of_zero(altered):
+    def skip(report):
+        report["benchmarks"] = [report["benchmarks"][0] | {"skipped": True, "real_time": 0.0}]
+
+    assert [row.valid for row in rows_of(altered(GOLDEN / "native-1.json", skip))] == [False]
 
 
-def test_the_second_version_of_hyperfine_s_export(tmp_path):
+def test_the_second_version_of_hyperfine_s_export(written):
     seconds = [{"time_wall_clock": {"value": v, "unit": "second"}, "exit_code": 0} for v in (1, 3)]
     results = [{"command": "x", "name": arm, "measurements": seconds} for arm in ("native", "lxc")]
-    file = tmp_path / "b1.json"
-    file.write_text(json.dumps({"schema_version": 2, "results": results}))
-    rows = checked(converter_of([file]).rows(file, Options()))
-    assert [(row.arm, row.value, row.block) for row in rows] == [
-        ("native", 2, "b1"),
-        ("lxc", 2, "b1"),
-    ]
+    file = written("b1.json", json.dumps({"schema_version": 2, "results": results}))
+    rows = [(row.arm, row.value, row.block) for row in checked(rows_of(file))]
+    assert rows == [("native", 2, "b1"), ("lxc", 2, "b1")]
     results[0]["measurements"] = [seconds[0], {"exit_code": 1}]
-    file.write_text(json.dumps({"results": results}))
-    assert [row.valid for row in converter_of([file]).rows(file, Options())] == [False, True]
+    written("b1.json", json.dumps({"results": results}))
+    assert [row.valid for row in rows_of(file)] == [False, True]
 
 
 LOG = (GOLDEN / "Sleep.log").read_text().replace("%runtime", "%arm")
@@ -127,9 +122,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("name", "text", "said"), BAD.values(), ids=list(BAD))
-def test_a_bad_file_is_one_message(tmp_path, name, text, said):
-    file = tmp_path / name
-    file.write_text(text)
+def test_a_bad_file_is_one_message(written, name, text, said):
     with pytest.raises(UserError) as refused:
-        converter_of([file]).rows(file, Options())
+        rows_of(written(name, text), Options())
     assert said in str(refused.value)
