@@ -10,7 +10,7 @@ import msgspec
 from parity.benchmarks import openmpi, reading
 from parity.benchmarks.model import Asked, Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import SpackPackage, program_path
-from parity.benchmarks.reading import Printed, Refused, Said
+from parity.benchmarks.reading import Printed, Refused, Said, found_by
 from parity.core.documents import Document
 
 _HERE = Path(__file__)
@@ -104,15 +104,10 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
             name = ""
 
 
-def _lines(pattern: str, text: str) -> list[str]:
-    """What matches from the beginning of a line on; six times as fast as with ^ before it."""
-    return re.findall(rf"\n{pattern}", f"\n{text}", re.MULTILINE)
-
-
 def _require_passed(text: str, sections: Said, summary: Said) -> None:
     """The residuals of HPL and PTRANS, hpcc's verdict, and the checks of all ranks."""
-    outcomes = _lines(r"\|\|Ax-b\|\|_oo/.* \.{6} (\w+)$", text)
-    failed = _lines(r" +([0-9]+) tests completed and failed residual checks", text)
+    outcomes = found_by(r"^\|\|Ax-b\|\|_oo/.* \.{6} (\w+)$", text)
+    failed = found_by(r"^ +([0-9]+) tests completed and failed residual checks", text)
     if len(outcomes) != 1 or len(failed) != 2:
         raise Refused("unparsable", "the residual checks of HPL or PTRANS are missing")
     if any(outcome != "PASSED" for outcome in outcomes) or any(count != "0" for count in failed):
@@ -122,10 +117,10 @@ def _require_passed(text: str, sections: Said, summary: Said) -> None:
     for name, passed in _SUMMARY.checks_of_rank_0.items():
         section = sections[name]
         here = not name.startswith("Single") or "\nNode selected 0\n" in section
-        times = len(_lines(passed, section))
+        times = len(found_by(f"^{passed}", section))
         if times != here or "Failed Validation" in section or "(failed)" in section:
             raise Refused("validation-failed", f"{name} does not say that its result is right")
-    errors = _lines(r"Node\(s\) with error (\S+)$", text)
+    errors = found_by(r"^Node\(s\) with error (\S+)$", text)
     if len(errors) != _CHECKED_SECTIONS or any(count != "0" for count in errors):
         raise Refused("validation-failed", "a rank counts an error in its own test")
 

@@ -170,14 +170,12 @@ class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def said_by(lines: Mapping[str, str], text: str) -> Said:
     """What lines of a text state, by the names of their patterns (`Layout.lines`)."""
-    text = f"\n{text}"
-    return Said((name, at) for name, line in lines.items() for at in _pattern(line).findall(text))
+    return Said((name, at) for name, line in lines.items() for at in found_by(line, text))
 
 
-@cache
-def _pattern(line: str) -> re.Pattern[str]:
-    """A line's pattern in a text after a line break; six times as fast as with ^ before it."""
-    return re.compile(re.sub(r"^\^", r"\\n", line), re.MULTILINE)
+def found_by(line: str, text: str) -> list[str]:
+    """What a line's pattern finds in a text: after a line break, six times as fast as by ^."""
+    return re.findall(re.sub(r"^\^", r"\\n", line), f"\n{text}", re.MULTILINE)
 
 
 def said_in_json(text: str) -> Said:
