@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from parity.benchmarks import programs
-from parity.benchmarks.model import Benchmark, NodeFacts, Parsed
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NODE = NodeFacts(cpus=(0, 1), last_level_cache=266240 * 1024, memory=24684092 * 1024)
@@ -35,6 +35,11 @@ def case(benchmark: Benchmark, **asked: Any) -> dict[str, Any]:
     allocation = {"nodes": 1, "ranks": 2} if benchmark.allocations == "required" else {}
     levels = {key: levels[0] for key, levels in benchmark.factors.items()}
     return defaults(benchmark, **levels | allocation | asked)
+
+
+def outcome(benchmark: Benchmark, asked: Mapping[str, Any], **left: Any) -> Parsed:
+    """What is made of what a run left (`Outputs`), asked for the defaults and for these."""
+    return benchmark.parse(Outputs(parameters=defaults(benchmark, **asked), **left))
 
 
 def values(parsed: Parsed) -> dict[str, float]:

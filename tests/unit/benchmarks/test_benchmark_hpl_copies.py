@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from benchmark_help import defaults, golden, values
+from benchmark_help import defaults, golden, outcome, values
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.hpl_copies import _COPY
@@ -22,9 +22,8 @@ def outputs(seconds: float = 10.0) -> Outputs:
 
 
 def test_copies_are_added_up():
-    hpcc = benchmarks()["hpcc"]
-    asked = defaults(hpcc, n=1000, p=1, q=1)
-    alone = values(hpcc.parse(Outputs(files={"hpccoutf.txt": ONE}, parameters=asked)))["hpl"]
+    one = {"n": 1000, "p": 1, "q": 1}
+    alone = values(outcome(benchmarks()["hpcc"], one, files={"hpccoutf.txt": ONE}))["hpl"]
     told = {"rate": 2 * alone, "slowest": alone, "host_cpu_exceeded": 0.0}
     assert values(COPIES.parse(outputs())) == told
 

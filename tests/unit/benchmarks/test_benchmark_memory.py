@@ -3,7 +3,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from benchmark_help import cuts, defaults, golden, values
+from benchmark_help import cuts, defaults, golden, outcome, values
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,9 +19,7 @@ def samples(name="memory/samples.jsonl"):
 
 
 def parse(rows, text=TEXT):
-    parameters = defaults(BENCHMARK)
-    left = Outputs(text, samples=tuple(rows), parameters=parameters, command=COMMAND)
-    return BENCHMARK.parse(left)
+    return outcome(BENCHMARK, {}, stdout=text, samples=tuple(rows), command=COMMAND)
 
 
 def test_a_real_run():

@@ -4,15 +4,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from benchmark_help import compiled, defaults, values
+from benchmark_help import compiled, outcome, values
 
 from parity.benchmarks import imports, metadata
-from parity.benchmarks.model import Outputs, Parsed
+from parity.benchmarks.model import Parsed
 
 
 def of_imports(text: str, walls=(1.2, 1.3, 1.1)) -> Parsed:
-    parameters = defaults(imports.BENCHMARK, cache="warm")
-    return imports.BENCHMARK.parse(Outputs(text, wall_seconds=walls, parameters=parameters))
+    return outcome(imports.BENCHMARK, {"cache": "warm"}, stdout=text, wall_seconds=walls)
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +23,7 @@ def made(tmp_path_factory) -> Path:
 def test_a_real_run_of_metadata(made, tmp_path):
     words = [made / "metadata", tmp_path, "500"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    asked = defaults(metadata.BENCHMARK, files=500)
-    parsed = metadata.BENCHMARK.parse(Outputs(done.stdout, parameters=asked))
+    parsed = outcome(metadata.BENCHMARK, {"files": 500}, stdout=done.stdout)
     assert parsed.valid, parsed.detail
     assert not list(tmp_path.iterdir())
 

@@ -5,17 +5,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from benchmark_help import cuts, defaults, golden, values
+from benchmark_help import cuts, golden, outcome, values
 
-from parity.benchmarks.model import Outputs, Parsed
+from parity.benchmarks.model import Parsed
 from parity.benchmarks.oslat import BENCHMARK, RESULTS
 
 WORDS = "oslat --cpu-list 1 --bucket-size 1024"
 
 
-def parse(printed: str, results: str, seconds: int = 1) -> Parsed:
-    parameters = defaults(BENCHMARK, seconds=seconds)
-    return BENCHMARK.parse(Outputs(printed, files={RESULTS: results}, parameters=parameters))
+def parse(printed: str, results: str) -> Parsed:
+    return outcome(BENCHMARK, {"seconds": 1}, stdout=printed, files={RESULTS: results})
 
 
 def made(histogram: Mapping[int, int], longest: int, average: float, words: str = WORDS) -> Parsed:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from statistics import fmean, pstdev
 
 import pytest
-from benchmark_help import NODE, case, defaults, golden
+from benchmark_help import NODE, case, defaults, golden, outcome
 from hypothesis import given
 from hypothesis import strategies as st
 
 from parity.benchmarks import benchmarks, hpcc, hpcg, likwid, stream
-from parity.benchmarks.model import NodeFacts, Outputs
+from parity.benchmarks.model import NodeFacts
 from parity.benchmarks.reading import Refused, printed
 from parity.benchmarks.sysbench import require_balance
 from parity.core.errors import UserError
@@ -65,8 +65,7 @@ def test_hpcg_is_linked_with_what_it_needs_or_with_more_and_is_else_the_same():
 
 
 def of_hpcc(text, **asked):
-    files, parameters = {hpcc.OUTPUT: text}, defaults(hpcc.BENCHMARK, **asked)
-    return hpcc.BENCHMARK.parse(Outputs(files=files, parameters=parameters))
+    return outcome(hpcc.BENCHMARK, asked, files={hpcc.OUTPUT: text})
 
 
 @pytest.mark.parametrize("name", ["hpcc/real-1x1.txt", "hpcc/real.txt"])
@@ -92,8 +91,7 @@ def test_a_second_run_in_the_file_and_a_line_without_an_end_are_refused() -> Non
     assert of_hpcc(text).reason == "several-runs"
     text = golden("hpcc/real.txt").replace("Success=1", "Success=1" + "x" * 2_000_000)
     assert of_hpcc(text).detail == "a line of more than 1000000 characters"
-    alone = Outputs(stdout="x" * 2_000_000, parameters=defaults(hpcc.BENCHMARK))
-    assert hpcc.BENCHMARK.parse(alone).reason == "unparsable"
+    assert outcome(hpcc.BENCHMARK, {}, stdout="x" * 2_000_000).reason == "unparsable"
 
 
 def test_the_input_file_of_hpcc():
@@ -122,9 +120,9 @@ def test_official_is_what_fulfils_both_rules(seconds, used, memory):
 def test_a_summary_of_ior_with_a_piece_missing_or_doubled_is_read_or_refused(data):
     ior, text = benchmarks()["ior"], golden("ior/real-own-buffered.json")
     begin, end = (data.draw(st.integers(0, len(text))) for _ in range(2))
-    asked = defaults(ior, block_mib=8, file="own", access="buffered", **ONE)
+    asked = {"block_mib": 8, "file": "own", "access": "buffered", **ONE}
     files, world = {"ior.json": text[:begin] + text[end:]}, golden("openmpi/one-node.txt")
-    parsed = ior.parse(Outputs("", world, files, parameters=asked))
+    parsed = outcome(ior, asked, stderr=world, files=files)
     assert parsed.valid or (parsed.reason and not parsed.metrics)
 
 

@@ -5,10 +5,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from benchmark_help import compiled, defaults, values
+from benchmark_help import compiled, outcome, values
 from traces import trace
 
-from parity.benchmarks.model import Outputs, Parsed
+from parity.benchmarks.model import Parsed
 from parity.benchmarks.selfish import TRACE
 from parity.benchmarks.selfish_reading import BENCHMARK, READING, TALLY
 from parity.core.files import as_text
@@ -18,9 +18,8 @@ IDLE = "0 files, 0 bytes, CPU 0.001000 s, program's CPU 1.050000 s\n"
 
 
 def parse(line: str, beside: str, **other) -> Parsed:
-    files = {TRACE: as_text(trace([(0, 400)])), TALLY: line}
-    parameters = defaults(BENCHMARK, beside=beside, seconds=1.0)
-    return BENCHMARK.parse(Outputs(**{"files": files, "parameters": parameters} | other))
+    left = {"files": {TRACE: as_text(trace([(0, 400)])), TALLY: line}} | other
+    return outcome(BENCHMARK, {"beside": beside, "seconds": 1.0}, **left)
 
 
 def test_what_neither_selfish_nor_the_reader_took_is_what_serving_took():

@@ -4,7 +4,7 @@ import zlib
 from functools import partial
 
 import pytest
-from benchmark_help import GOLDEN, case, defaults, golden, values
+from benchmark_help import GOLDEN, case, golden, outcome, values
 from hypothesis import given
 from hypothesis import strategies as st
 from traces import packed, trace
@@ -22,9 +22,8 @@ PLACED = {"nodes": 1, "ranks": 2}
 
 
 def parse(content: bytes, mode="detours", seconds=1.0, limit=None, **other) -> Parsed:
-    parameters = defaults(BENCHMARK, mode=mode, seconds=seconds, **other)
-    files = {TRACE: as_text(content)}
-    return BENCHMARK.parse(Outputs(files=files, parameters=parameters, limit=limit or {}))
+    asked = {"mode": mode, "seconds": seconds, **other}
+    return outcome(BENCHMARK, asked, files={TRACE: as_text(content)}, limit=limit or {})
 
 
 def test_numbers_of_a_trace():
@@ -183,9 +182,8 @@ def written(lengths, **head) -> bytes:
 
 
 def of_steps(content: bytes, world="openmpi/one-node.txt", **asked) -> Parsed:
-    parameters = defaults(steps.BENCHMARK, **{"steps": 200} | asked)
     stderr, files = golden(world) if "ranks" in asked else "", {steps.FILE: as_text(content)}
-    return steps.BENCHMARK.parse(Outputs(stderr=stderr, files=files, parameters=parameters))
+    return outcome(steps.BENCHMARK, {"steps": 200} | asked, stderr=stderr, files=files)
 
 
 def test_numbers_of_steps():
