@@ -304,20 +304,17 @@ def refuse_unlike(rows: Iterable[Row]) -> None:
         cases.setdefault(row.raw, set()).add(row.case)
         settings[row.raw] = dict(row.settings)
     first, before = next(iter(settings.items()), ("", {}))
-    unlike = [
-        (file, f"{name}: {shown(one)}, but {shown(other)} in {Path(first).name}")
-        for file, own in settings.items()
-        for name in sorted(before.keys() | own.keys())
-        for one, other in [(own.get(name, "not said"), before.get(name, "not said"))]
-        if one != other
-    ]
+    action = "import runs that differ each as a study of its own"
+    for file, own in settings.items():
+        for name in sorted(before.keys() | own.keys()):
+            one, other = (of.get(name, "not said") for of in (own, before))
+            if one != other:
+                problem = f"{name}: {shown(one)}, but {shown(other)} in {Path(first).name}"
+                raise UserError(problem, where=file, action=action)
     for file, of_file in cases.items():
         if lacking := sorted(set().union(*cases.values()) - of_file):
-            others = f"({len(lacking)} lacking), but in another"
-            unlike.append((file, f"{lacking[0]} is not in this text {others}"))
-    for file, problem in unlike:
-        action = "import runs that differ each as a study of its own"
-        raise UserError(problem, where=file, action=action)
+            problem = f"{lacking[0]} is not in this text ({len(lacking)} lacking), but in another"
+            raise UserError(problem, where=file, action=action)
 
 
 # What people have that no converter takes, by a line that only it has.
