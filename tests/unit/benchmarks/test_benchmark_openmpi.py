@@ -7,17 +7,12 @@ from parity.benchmarks.reading import Refused
 
 
 def refusal(text, nodes, ranks):
-    with pytest.raises(Refused) as refused:
+    """Why a world is not the one that was asked for; empty if it is."""
+    try:
         require_world(text, nodes, ranks)
-    return refused.value.reason
-
-
-@pytest.mark.parametrize(
-    ("name", "nodes", "ranks"),
-    [("one-rank", 1, 1), ("one-node", 1, 2), ("two-nodes", 2, 4), ("four-nodes", 4, 4)],
-)
-def test_a_real_world(name, nodes, ranks):
-    require_world(golden(f"openmpi/{name}.txt"), nodes, ranks)
+    except Refused as refused:
+        return refused.reason
+    return ""
 
 
 # The name of a singleton's job comes from its host and process id, and with a process namespace
@@ -26,6 +21,8 @@ ONE_NAME = "[n1:1] mca: bml: Using self btl for send to [[26559,1],0] on node n1
 
 
 @pytest.mark.parametrize(("text", "nodes", "ranks", "reason"), [
+    (golden("openmpi/one-rank.txt"), 1, 1, ""), (golden("openmpi/one-node.txt"), 1, 2, ""),
+    (golden("openmpi/two-nodes.txt"), 2, 4, ""), (golden("openmpi/four-nodes.txt"), 4, 4, ""),
     (golden("openmpi/singletons.txt"), 2, 2, "singletons"),
     (ONE_NAME, 1, 2, "singletons"),
     (golden("openmpi/one-rank.txt"), 1, 2, "world-size"),
@@ -36,7 +33,7 @@ ONE_NAME = "[n1:1] mca: bml: Using self btl for send to [[26559,1],0] on node n1
     (golden("openmpi/two-nodes.txt"), 2, 2, "world-size"),
     (golden("openmpi/two-nodes.txt"), 2, 6, "world-size"),
 ])  # fmt: skip
-def test_another_world_than_the_one_asked_for(text, nodes, ranks, reason):
+def test_a_real_world_is_the_one_asked_for_or_refused(text, nodes, ranks, reason):
     assert refusal(text, nodes, ranks) == reason
 
 

@@ -14,9 +14,12 @@ from parity.benchmarks.reading import (
 
 
 def reason(call, *arguments):
-    with pytest.raises(Refused) as refused:
+    """Why it refuses; empty if it does not."""
+    try:
         call(*arguments)
-    return refused.value.reason
+    except Refused as refused:
+        return refused.reason
+    return ""
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_a_thousandth_more_contradicts_what_is_printed_with_five_digits(rate, ti
 
 
 def test_a_part_is_not_more_than_the_whole():
-    require_at_most(Printed(1.05, 0.05), Printed(1.0), "part and whole")
+    assert reason(require_at_most, Printed(1.05, 0.05), Printed(1.0), "both") == ""
     assert reason(require_at_most, Printed(1.06, 0.05), Printed(1.0), "both") == "contradictory"
 
 
@@ -75,14 +78,11 @@ RUN = "begin\nvalue = 3\nend of 7\n"
     (RUN.replace("begin", "") + "\n", "unparsable"),
     ("begin\n" + "end of 7\n" * 2, "several-runs"), (RUN + "more", "truncated"),
     (RUN[:-3], "truncated"),
+    # Blanks at the end mean nothing.
+    (RUN, ""), (RUN.rstrip(), ""), (RUN + "\n\n", ""),
 ])  # fmt: skip
-def test_a_text_that_is_not_one_whole_run(text, expected):
+def test_a_text_is_one_whole_run_or_refused(text, expected):
     assert reason(require_complete, text, "begin", "end of [0-9]") == expected
-
-
-@pytest.mark.parametrize("text", [RUN, RUN.rstrip(), RUN + "\n\n"])
-def test_blanks_at_the_end_mean_nothing(text):
-    require_complete(text, "begin", "end of [0-9]")
 
 
 def test_a_line_is_there_once():
