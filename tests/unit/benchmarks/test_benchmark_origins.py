@@ -22,6 +22,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.parent.mkdir()
     path.write_bytes(b"\x7fELF one")
     digest = MD5(path.read_bytes()).hexdigest()
+    monkeypatch.setattr(programs, "DPKG", tmp_path)
     (tmp_path / "hpcc.md5sums").write_text(f"0  usr/share/doc/hpcc\n{digest}  {str(path)[1:]}\n")
     knows(monkeypatch, {str(path): "other, hpcc"})
     return path
@@ -43,17 +44,15 @@ def knows(monkeypatch: pytest.MonkeyPatch, packages: dict[str, str]) -> list[lis
     return questions
 
 
-def test_what_is_as_it_came_or_no_package_brought_is_not_named(
-    program: Path, tmp_path, monkeypatch
-) -> None:
-    assert programs.altered([str(program)], tmp_path) == {}
+def test_what_is_as_it_came_or_no_package_brought_is_not_named(program: Path, monkeypatch) -> None:
+    assert programs.altered([str(program)]) == {}
     program.write_bytes(b"other")
-    assert list(programs.altered([str(program)], tmp_path)) == [str(program)]
+    assert list(programs.altered([str(program)])) == [str(program)]
     knows(monkeypatch, {})
-    assert programs.altered([str(program), "/nowhere"], tmp_path) == {}
+    assert programs.altered([str(program), "/nowhere"]) == {}
     knows(monkeypatch, {str(program): "hpcc"})
     monkeypatch.setattr(programs, "is_installed", lambda _program: False)  # without dpkg
-    assert programs.altered([str(program)], tmp_path) == {}
+    assert programs.altered([str(program)]) == {}
 
 
 def test_one_byte_is_seen_through_a_link_and_both_sums_are_told(program: Path, tmp_path) -> None:
@@ -61,17 +60,17 @@ def test_one_byte_is_seen_through_a_link_and_both_sums_are_told(program: Path, t
     link.symlink_to(program)
     came, now = (MD5(b"\x7fELF " + last).hexdigest() for last in (b"one", b"two"))
     program.write_bytes(b"\x7fELF two")
-    assert programs.altered([str(link)], tmp_path) == {str(link): (came, now)}
+    assert programs.altered([str(link)]) == {str(link): (came, now)}
 
 
 def test_dpkg_is_asked_once_for_all_programs_and_an_unknown_one_hides_no_other(
-    program: Path, tmp_path, monkeypatch
+    program: Path, monkeypatch
 ) -> None:
     questions = knows(monkeypatch, {str(program): "hpcc"})
     program.write_bytes(b"other")
-    assert list(programs.altered(["/nowhere", str(program)], tmp_path)) == [str(program)]
+    assert list(programs.altered(["/nowhere", str(program)])) == [str(program)]
     assert questions == [["dpkg-query", "--search", "/nowhere", str(program)]]
-    assert programs.altered([], tmp_path) == {} and len(questions) == 1
+    assert programs.altered([]) == {} and len(questions) == 1
 
 
 @each

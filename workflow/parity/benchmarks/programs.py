@@ -54,7 +54,7 @@ def installed(
     return Availability(True, version="compiled from its source" if compiled else version)
 
 
-def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str]]:
+def altered(paths: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Programs that are not what their Debian package brought, with both MD5 sums by path.
 
     `paths` are absolute, and links are followed; what no package brought is passed over.
@@ -63,7 +63,7 @@ def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str
     packages = packages_of(real_paths.values())
     changed = {}
     for path, real in real_paths.items():
-        for sums in (dpkg / f"{name}.md5sums" for name in packages.get(str(real), ())):
+        for sums in (DPKG / f"{name}.md5sums" for name in packages.get(str(real), ())):
             lines = sums.read_text(encoding="utf-8").splitlines() if sums.exists() else []
             # The names in these lists have no leading slash.
             entries = (line.split("  ", 1) for line in lines)

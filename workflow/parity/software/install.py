@@ -101,11 +101,10 @@ def _packages_of(benchmark: Benchmark) -> tuple[str, ...]:
     return (*benchmark.packages, *programs.compiler_packages(benchmark.sources))
 
 
-def missing_packages(
-    wanted: Mapping[str, Iterable[str]], installed: Iterable[str]
-) -> dict[str, list[str]]:
+def missing_packages(wanted: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """The packages that are not installed, by what wants them; complete ones are left out."""
-    lacking = {what: sorted(set(names).difference(installed)) for what, names in wanted.items()}
+    here = installed_packages()
+    lacking = {what: sorted(set(names).difference(here)) for what, names in wanted.items()}
     return {what: names for what, names in lacking.items() if names}
 
 
@@ -193,7 +192,7 @@ def install_as_root(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
     failures = {}
     if not is_installed("apt-get"):
         _say("this is no Debian: packages are left to the site, what is there is used")
-    elif missing := missing_packages(wanted, installed_packages()):
+    elif missing := missing_packages(wanted):
         with nothing_starts_at_boot():
             failures = _install_packages(missing)
     # What packages cannot do: programs that Debian lacks, and daemons.
@@ -208,7 +207,7 @@ def install_as_root(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
 
 def advise_user(wanted: Mapping[str, Iterable[str]]) -> None:
     """Say what is missing and the one command that an administrator can run."""
-    if missing := missing_packages(wanted, installed_packages()):
+    if missing := missing_packages(wanted):
         _say("missing on this machine (the study goes on with what is there):")
         for what, group in missing.items():
             _say(f"  {what:<28} {' '.join(group)}")
