@@ -3,6 +3,7 @@
 import re
 import statistics
 from collections.abc import Mapping
+from functools import partial
 
 from parity.core.errors import UserError
 from parity.imports.rows import LEAVE_OUT, Converter, Printed, as_name, number_of
@@ -35,19 +36,17 @@ def printed(text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
     rates: dict[str, list[float | None]] = {}
     for operation, rate in _REPETITION.findall(text):
         rates.setdefault(operation, []).append(number_of(rate))
-    problem = ""
+    refusal = partial(UserError, where=where, action=LEAVE_OUT)
     if len(_BEGINS.findall(text)) != 1 or not _ENDS.search(text):
-        problem = "this is not one whole output of IOR"
-    elif wrong := _WRONG.search(text):
-        problem = f"IOR says that it failed: {wrong[0]}"
-    elif len(units) > 1:
-        problem = "there are several tests in this output"
-    elif not units or not rates:
-        problem = "IOR's output holds no result"
-    elif not all(map(all, rates.values())):
-        problem = "a rate of IOR is no number above zero"
-    if problem:
-        raise UserError(problem, where=where, action=LEAVE_OUT)
+        raise refusal("this is not one whole output of IOR")
+    if wrong := _WRONG.search(text):
+        raise refusal(f"IOR says that it failed: {wrong[0]}")
+    if len(units) > 1:
+        raise refusal("there are several tests in this output")
+    if not units or not rates:
+        raise refusal("IOR's output holds no result")
+    if not all(map(all, rates.values())):
+        raise refusal("a rate of IOR is no number above zero")
     options = dict(reversed(_OPTION.findall(text)))
     parts = []
     for name, known in _NAMED.items():

@@ -4,6 +4,7 @@ Written from what versions 5.3 and 7.4 print here, and others as people have sho
 """
 
 import re
+from functools import partial
 
 from parity.core.errors import UserError
 from parity.imports.rows import LEAVE_OUT, Converter, Printed, as_metric, as_name
@@ -39,21 +40,19 @@ def printed(text: str, where: str) -> tuple[list[Printed], dict[str, str]]:
     columns = _columns(heads[0]) if heads else []
     lines = [line.split() for line in after if _ROW.match(line)]
     odd = [line for line in after if line[:1].isdigit() and not _ROW.match(line)]
-    problem = ""
+    refusal = partial(UserError, where=where, action=LEAVE_OUT)
     if len(heads) != 1:
-        problem = f"{len(heads)} lines name columns, instead of one"
-    elif not columns:
-        problem = f"no column of {heads[0]!r} is a result that is known here"
-    elif _WRONG.search("\n".join(after)):
-        problem = "a message did not arrive as it was sent"
-    elif odd:
-        problem = f"{odd[0]!r} is no line of numbers"
-    elif not lines:
-        problem = "the output ends before its first number"
-    elif not text.endswith("\n"):
-        problem = "the last line has no end"
-    if problem:
-        raise UserError(problem, where=where, action=LEAVE_OUT)
+        raise refusal(f"{len(heads)} lines name columns, instead of one")
+    if not columns:
+        raise refusal(f"no column of {heads[0]!r} is a result that is known here")
+    if _WRONG.search("\n".join(after)):
+        raise refusal("a message did not arrive as it was sent")
+    if odd:
+        raise refusal(f"{odd[0]!r} is no line of numbers")
+    if not lines:
+        raise refusal("the output ends before its first number")
+    if not text.endswith("\n"):
+        raise refusal("the last line has no end")
     name = re.sub(r"\b(?:OSU|MPI|Test)\b", "", title).lower()
     numbers = []
     for line in lines:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -191,20 +192,18 @@ def _refuse_cells(row: Row) -> None:
     refuse_name(row.arm, f"{row.where}, arm")
     if row.metric or row.valid:
         refuse_name(row.metric, f"{row.where}, metric", _METRIC)
-    problem = allowed = ""
-    for name, text in (("block", row.block), ("source", row.source), ("unit", row.unit)):
+    refusal = partial(UserError, where=row.where)
+    for name, text in (("unit", row.unit), ("source", row.source), ("block", row.block)):
         # They become lines of a run's output, and no line may be another's.
         if CONTROL.search(text) or text.splitlines() not in ([], [text]):
-            problem = f"{name} is {shown(text)}: not one line of text"
+            raise refusal(f"{name} is {shown(text)}: not one line of text")
     if row.value is not None and not 0 <= row.value < math.inf:
-        problem = problem or f"value is {row.value}, not a number from 0 on"
-    if row.metric and not problem and not _UNIT.fullmatch(row.unit):
-        problem = f"unit is {shown(row.unit)}"
+        raise refusal(f"value is {row.value}, not a number from 0 on")
+    if row.metric and not _UNIT.fullmatch(row.unit):
         allowed = "at most 30 letters, digits and / ^ * . % µ ( ) -; 1 for none"
-    elif row.metric and not problem and row.better not in DIRECTIONS:
-        problem, allowed = f"better is {shown(row.better)}", ", ".join(DIRECTIONS)
-    if problem:
-        raise UserError(problem, where=row.where, allowed=allowed)
+        raise refusal(f"unit is {shown(row.unit)}", allowed=allowed)
+    if row.metric and row.better not in DIRECTIONS:
+        raise refusal(f"better is {shown(row.better)}", allowed=", ".join(DIRECTIONS))
 
 
 _RUN = re.compile(r"(?P<arm>[A-Za-z0-9][A-Za-z0-9._+=-]*)-(?P<block>[A-Za-z0-9.]+)")
