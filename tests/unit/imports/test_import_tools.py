@@ -97,6 +97,14 @@ def test_the_second_version_of_hyperfine_s_export(written):
     assert [row.valid for row in rows_of(file)] == [False, True]
 
 
+def test_values_of_hyperfine_s_that_would_get_one_name_are_refused(written):
+    results = [{"command": "x", "times": [1], "parameters": {"arm": "native", "size": size}}
+               for size in ("(1 2)", "(1,2)")]  # fmt: skip
+    with pytest.raises(UserError, match="would be called hyperfine-size=-1-2") as refused:
+        checked(rows_of(written("b1.json", json.dumps({"results": results}))))
+    assert "size=(1 2)" in str(refused.value) and "size=(1,2)" in str(refused.value)
+
+
 LOG = (GOLDEN / "Sleep.log").read_text().replace("%runtime", "%arm")
 BAD = {
     "no arm": ("hyperfine.json", (GOLDEN / "hyperfine-1.json").read_text(), "has no arm"),

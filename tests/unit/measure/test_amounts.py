@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark, Outputs, Parsed, Program
@@ -156,3 +157,12 @@ def test_what_the_benchmark_s_own_entry_gives_is_not_piloted(tmp_path):
     path.write_text(json.dumps(document))
     cases = cases_to_pilot(load_study(path, "smoke"), load_checked(path, "study"))
     assert [case.benchmark for case in cases] == ["sysbench", "memory"]
+
+
+def test_no_pilot_runs_from_an_image_that_is_not_made_yet():
+    """It ended with a KeyError."""
+    path = STUDIES / "torrez2019.yaml"
+    study = replace(load_study(path, "smoke"), reference="chroot-a")
+    with pytest.raises(UserError, match="chroot-a runs from an image") as refused:
+        cases_to_pilot(study, load_checked(path, "study"))
+    assert "{sysbench: {events: …}}" in str(refused.value)

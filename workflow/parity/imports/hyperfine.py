@@ -47,9 +47,10 @@ def rows(path: Path, options: Options) -> list[Row]:
         called = result.name or result.command
         arm = options.arm_in(levels, called, where) if levels else called
         levels.pop(options.arm, None)
-        case = as_name("hyperfine", *(f"{key}={value}" for key, value in sorted(levels.items())))
+        told = [f"{key}={value}" for key, value in sorted(levels.items())]
+        case = as_name("hyperfine", *told)
         lost = Row(path.stem, case, as_name(arm), valid=False, source=result.command, where=where,
-                   told=(case, arm))  # fmt: skip
+                   told=(" ".join(told), arm))  # fmt: skip
         if not result.runs() or len(result.exit_codes) not in (0, len(result.times)):
             said = f"{len(result.times)} times and {len(result.exit_codes)} exit codes"
             raise UserError(f"no runs of {called}: {said}", where=where)

@@ -115,12 +115,21 @@ def find_amount(
 
 
 def cases_to_pilot(study: Study, document: Mapping[str, Any]) -> list[Case]:
-    """Those of a study whose amount of work neither its file (`document`) nor its scale gives."""
+    """Those of a study whose amount of work neither its file (`document`) nor its scale gives.
+
+    Raises UserError: there are any, and the reference runs from an image, which comes later.
+    """
     of_scale = document["scales"][study.scale].get("parameters", {})
-    return [case for case in study.cases if (sized_by := case.definition.sized_by)
+    found = [case for case in study.cases if (sized_by := case.definition.sized_by)
             and not (case.is_placed or case.name in study.pairs)
             and sized_by not in document["benchmarks"][case.benchmark].get("parameters", {})
             and sized_by not in of_scale.get(case.benchmark, {})]  # fmt: skip
+    if found and every_arm()[study.reference].image_format:
+        problem = f"{study.reference} runs from an image, and a pilot comes before any is made"
+        sized_by = f"{found[0].benchmark}: {{{found[0].definition.sized_by}: …}}"
+        action = f"say how much work there is (parameters: {{{sized_by}}}), or take native-a"
+        raise UserError(problem, where=f"study {study.study}: reference", action=action)
+    return found
 
 
 def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:

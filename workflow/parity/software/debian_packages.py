@@ -1,7 +1,7 @@
 """Debian's packages: which versions are installed natively, and where they come from."""
 
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,8 +27,15 @@ def nothing_starts_at_boot() -> Iterator[None]:
     """Keep services of what is installed meanwhile from starting at the next boot, and say so."""
     # Debian enables whatever it installs. Nothing here needs that: what is used is started by us.
     before = set(installed_packages())
-    yield
-    new = sorted(set(installed_packages()) - before)
+    try:
+        yield
+    finally:
+        # An installation that was interrupted may have enabled what it got to.
+        _disable(sorted(set(installed_packages()) - before))
+
+
+def _disable(new: Sequence[str]) -> None:
+    """Let no service of these packages start at the next boot, and say so."""
     if not new or not is_installed("systemctl"):
         return
     files = map(Path, output_of(["dpkg", "--listfiles", *new]).splitlines())

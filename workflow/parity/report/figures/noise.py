@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,7 @@ def timelines(view: View, spec: FigureSpec) -> Figure:
     # The block that most arms have a run in; the first of several.
     block = str(runs["block"].value_counts(sort=False).sort_index().idxmax())
     held = set(runs.loc[runs["block"] == block, "arm"])
-    folder, looks = (view.folder or Path()) / EVENTS, looks_of(view)
+    folder, looks = view.folder / EVENTS, looks_of(view)
     seen = {arm: events.of_run(folder, case, arm, block) for arm in view.arms if arm in held}
     xlim = 0.0, max([start.max() / 1e9 for start, _ in seen.values() if len(start)], default=1.0)
     ylim = _ends([US * length for _, length in seen.values()])
@@ -99,7 +98,7 @@ def _held(view: View, case: str) -> list[str]:
 def _tails(view: View, spec: FigureSpec, groups: Mapping[str, Sequence[tuple[str, str]]],
            is_named: bool) -> Figure:  # fmt: skip
     """A panel for each group of cases and arms, perhaps with the arms' names right of it."""
-    folder, native = (view.folder or Path()) / EVENTS, view.plan.reference
+    folder, native = view.folder / EVENTS, view.plan.reference
     first, looks = view.shown(spec)[0], looks_of(view)
     pairs = [pair for group in groups.values() for pair in group]
     wanted = dict.fromkeys([(first, native), *((case, native) for case, _ in pairs), *pairs])

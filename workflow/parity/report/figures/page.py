@@ -131,7 +131,7 @@ def looks_of(view: View) -> dict[str, style.ArmStyle]:
     Where events are drawn, limits of a kind go from dark to light, which a grey print keeps.
     """
     looks = style.arm_styles(view.plan)
-    kinds = view.kinds if view.folder and len(view.of_events[EVENTS]) else {}
+    kinds = view.kinds if len(view.of_events[EVENTS]) else {}
     for arms in (arms for title, arms in kinds.items() if title != ALONE):
         colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.55, len(arms)))
         for arm, colour in zip(arms, map(matplotlib.colors.to_hex, colours), strict=True):
