@@ -98,7 +98,7 @@ def test_the_second_version_of_hyperfine_s_export(written):
 
 
 def test_values_of_hyperfine_s_that_would_get_one_name_are_refused(written):
-    results = [{"command": "x", "times": [1], "parameters": {"arm": "native", "size": size}}
+    results = [{"command": "x", "times": [1], "parameters": {"runtime": "native", "size": size}}
                for size in ("(1 2)", "(1,2)")]  # fmt: skip
     with pytest.raises(UserError, match="would be called hyperfine-size=-1-2") as refused:
         checked(rows_of(written("b1.json", json.dumps({"results": results}))))
