@@ -13,7 +13,7 @@ import pytest
 from benchmark_help import wait_for
 
 from parity.benchmarks import benchmarks
-from parity.core.commands import answer_of, is_installed
+from parity.core.commands import output_of
 from parity.measure.block import run_block
 from parity.plan.making import make_plan
 from parity.plan.plan import Case, Plan, write_plan
@@ -114,11 +114,10 @@ def killed(
 
 
 def containers(pid: int) -> list[str]:
-    """Of each engine here that still knows containers of a runner, the name of the first."""
+    """The names of a runner's containers that an engine which works here still knows."""
     words = ["ps", "--all", "--format={{.Names}}", f"--filter=name=parity-{pid}-"]
-    engines = filter(is_installed, ("docker", "podman"))
-    answers = [answer_of([engine, *words]) for engine in engines]
-    return [said for ended_well, said in answers if ended_well and said]
+    engines = (name for name in ("docker", "podman") if arms()[name].probe().available)
+    return [name for engine in engines for name in output_of([engine, *words]).split()]
 
 
 def require_each_once(

@@ -4,10 +4,12 @@ Where real programs run, sysbench is needed, and the test is marked.
 """
 
 import json
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from benchmark_help import golden
+from benchmark_help import golden, wait_for
 from msgspec import to_builtins
 from msgspec.structs import replace
 from plans import block_record_of, run_record_of
@@ -21,7 +23,7 @@ from parity.analysis.descriptive import ledger, losses, run_stages
 from parity.core.commands import Availability
 from parity.core.documents import write_document
 from parity.core.errors import UserError
-from parity.measure import block, places, progress
+from parity.measure import block, documents, places, progress
 from parity.measure.block import is_measured, is_time_over, run_batch
 from parity.measure.documents import BLOCK, PROGRESS, RECORD, ArmState, BatchRecord, Gate
 from parity.plan.looks import DECIDED, HOPELESS, Stop, batches_of
@@ -316,6 +318,26 @@ def test_pairs_that_cannot_be_made_are_rows_beside_others(tmp_path, monkeypatch,
     assert all("it takes root" in why.detail for why in left.values())
     with pytest.raises(UserError, match="it takes root"):
         _run(trial(case_of("sysbench"), design=SIDE_BY_SIDE), tmp_path)
+
+
+def test_who_makes_a_container_just_now_is_ended_before_its_removal(tmp_path: Path, monkeypatch):
+    """A client of Podman's outlived its runner, and made one after it had been removed."""
+    (work := tmp_path / "work").mkdir()
+    monkeypatch.setattr(places, "WORK", work)
+    container = tmp_path / "container"
+    arm = SimpleNamespace(cleanup=lambda *_: container.unlink(missing_ok=True))
+    monkeypatch.setattr(block, "every_arm", lambda: {"podman": arm})
+    (attempt := tmp_path / "runs/x.podman/attempt-1").mkdir(parents=True)
+    started = documents.Started(name="parity-1-x", arm="podman", ranks=0, started="")
+    documents.STARTED.write_in(attempt, started)
+    making = ["/bin/sh", "-c", 'while :; do : > "$1"; done', "podman", str(container)]
+    with subprocess.Popen(making, cwd=work) as client:
+        try:
+            wait_for(container.exists)
+            block.end_interrupted(tmp_path)
+            assert not list(places.processes_in(work)) and not container.exists()
+        finally:
+            client.kill()
 
 
 @pytest.mark.system

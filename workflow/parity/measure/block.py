@@ -107,10 +107,12 @@ def _no_pairs(plan: Plan, block: Block) -> str:
 
 
 def end_interrupted(folder: Path) -> None:
-    """Remove a killed runner's containers on this node; a session's check ends their processes."""
+    """End what a killed runner left on this node, and remove its containers: the node is ours."""
     for attempt in sorted(folder.glob("runs/*/attempt-*")):
         if documents.RECORD.is_in(attempt) or not documents.STARTED.is_in(attempt):
             continue
+        # First who may be making the container just now, which would be there after its removal.
+        places.end_processes_in(places.WORK)
         left = documents.STARTED.read_in(attempt)
         if arm := every_arm().get(left.arm):
             launch = Launch(left.name, None, SCRATCH, (attempt / "state").resolve())
