@@ -86,7 +86,7 @@ def started_beside(command: Sequence[str], log: Path, folder: Path) -> subproces
         raise NotStarted(f"cannot start {command[0]}: {error.strerror}") from error
 
 
-def said_in(log: Path) -> str:
+def end_of_log(log: Path) -> str:
     """The end of what a companion's program said in a file, without its evidence."""
     said = inner_command.without_evidence(log.read_bytes()).decode(errors="replace").strip()
     return said[-600:] or "it said nothing"

@@ -18,7 +18,7 @@ import psutil
 from parity.benchmarks.model import Program
 from parity.extensions.noise.runtimes.limited import CPU, NEIGHBOUR, Limited
 from parity.measure import gates, inner_command, places
-from parity.measure.attempt import Attempt, NotStarted, said_in, started_beside
+from parity.measure.attempt import Attempt, NotStarted, end_of_log, started_beside
 from parity.measure.documents import Gate
 from parity.measure.timed_process import kill_group
 
@@ -95,7 +95,7 @@ def _begun(process: subprocess.Popen[bytes], words: Sequence[str], log: Path) ->
                 if each.info["cmdline"] == [*words] and _taken(each):
                     return each
         time.sleep(0.02)
-    raise NotStarted(f"the neighbour did not start: {said_in(log)}")
+    raise NotStarted(f"the neighbour did not start: {end_of_log(log)}")
 
 
 def _taken(process: psutil.Process) -> float:

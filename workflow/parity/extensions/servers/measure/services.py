@@ -27,7 +27,7 @@ from parity.extensions.servers.measure import client
 from parity.extensions.servers.measure.usage import SERVERS, usage
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
 from parity.measure import gates, inner_command, places
-from parity.measure.attempt import Attempt, NotStarted, Order, said_in, started_beside
+from parity.measure.attempt import Attempt, NotStarted, Order, end_of_log, started_beside
 from parity.measure.documents import Gate
 from parity.measure.timed_process import kill_group
 from parity.runtimes.model import Arm, Launch
@@ -156,7 +156,7 @@ def _wait_until_ready(server: Server, asks: Namespace | None) -> None:
             server.own = _own_process(server.service)  # before, it may be what prepares it
             return
         time.sleep(0.02)
-    raise NotStarted(f"service {server.service.name} did not start: {said_in(server.log)}")
+    raise NotStarted(f"service {server.service.name} did not start: {end_of_log(server.log)}")
 
 
 def _answers(service: Service, asks: Namespace | None) -> bool:
@@ -203,7 +203,9 @@ def service_gate(order: Order, server: Server) -> Gate:
     """Whether a server ran to the end, where its arm says, on its CPUs, as the audited program."""
     name = server.service.name
     if not server.is_alive:
-        return Gate("service", False, f"{name} ended before the program did: {said_in(server.log)}")
+        return Gate(
+            "service", False, f"{name} ended before the program did: {end_of_log(server.log)}"
+        )
     evidence = inner_command.evidence(server.log.read_text(errors="replace"))
     arm = service_arm(order)
     there = arm.as_server if isinstance(arm, DockerBridge) else arm
